@@ -1,0 +1,375 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The page for cockpit in Chromium, with cockpit-ws, cockpit-bridge and uasd for a machine in a folder. A script plays uasd-switch.
+
+    test-page.py UASD-IN-TREE UASCTL-IN-TREE CATALOGUES
+
+CATALOGUES: the folder with the translations that the build makes.
+"""
+
+import json
+import os
+import re
+import shutil
+import socket
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../daemon'))
+from machine import SKIPPED, TOP, Machine, main, until  # noqa: E402
+from tree import BOOT  # noqa: E402
+import privatebus  # noqa: E402
+import chromium  # noqa: E402
+
+CATALOGUES = sys.argv[3]
+WS = shutil.which('cockpit-ws', path='/usr/lib/cockpit:/usr/libexec:/usr/lib/x86_64-linux-gnu')
+BRIDGE = shutil.which('cockpit-bridge')
+CSS_MAX = 8 * 1024
+# What a control must have, and the roles that are controls.
+CONTROLS = {'button', 'radio', 'checkbox', 'combobox', 'link', 'textbox'}
+SYSTEMCTL = """#!/bin/sh
+echo "$*" >>"$TREE/systemctl-called"
+[ "$1" = show ] && cat "$TREE/systemctl-shows"
+exit 0
+"""
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(('127.0.0.1', 0))
+        return one.getsockname()[1]
+
+
+class Page(Machine):
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = chromium.Chromium()
+        cls.addClassCleanup(cls.browser.close)
+
+    def setUp(self):
+        super().setUp()
+        page = os.path.join(self.dir, 'share/cockpit/uasd')
+        os.makedirs(page)
+        for folder in os.path.join(TOP, 'cockpit'), CATALOGUES:
+            for name in os.listdir(folder):
+                if name.endswith(('.js', '.html', '.css', '.json')):
+                    os.symlink(os.path.abspath(os.path.join(folder, name)), os.path.join(page, name))
+        from machine import UASCTL
+        self.tree.write('bin/uasctl', f'#!/bin/sh\nexec {os.path.abspath(UASCTL)} "$TREE" "$@"\n')
+        self.tree.write('bin/systemctl', SYSTEMCTL)
+        self.tree.write('systemctl-shows', 'LoadState=loaded\n')
+        for name in 'uasctl', 'systemctl':
+            os.chmod(self.tree.path('bin/' + name), 0o755)
+        self.env['PATH'] = self.tree.path('bin') + ':' + os.environ['PATH']
+        self.env['XDG_DATA_HOME'] = os.path.join(self.dir, 'share')
+        self.env['XDG_CONFIG_DIRS'] = self.dir
+        self.port = free_port()
+        self.tabs = []
+        self.addCleanup(self.check_tabs)
+
+    def check_tabs(self):
+        for tab in self.tabs:
+            self.assertEqual(tab.problems, [])
+
+    def show(self, language='en', theme='light', user=()):
+        """The page, without cockpit's shell."""
+        self.start([*user, WS, '--no-tls', '--address=127.0.0.1', f'--port={self.port}', '--local-session=' + BRIDGE], stdout=self.said, stderr=self.said)
+
+        def listens():
+            with socket.socket() as one:
+                return one.connect_ex(('127.0.0.1', self.port)) == 0
+        until(listens, 'cockpit-ws listens')
+        tab = self.browser.tab()
+        self.tabs.append(tab)
+        tab.size(1440)
+        address = f'http://127.0.0.1:{self.port}/cockpit/@localhost/uasd/index.html'
+        tab.cookie('CockpitLang', language, address)
+        tab.call('Page.addScriptToEvaluateOnNewDocument', source=f'localStorage.setItem("shell:style", "{theme}")')
+        tab.open(address)
+        tab.until('document.getElementById("page").dataset.state !== "loading"', 'the page knows the state')
+        return tab
+
+    def opened(self, **more):
+        """The page, with the details of its first disk."""
+        tab = self.show(**more)
+        tab.click('.opener')
+        tab.until('document.querySelector(".details .rows")', 'uasctl has answered')
+        return tab
+
+    # The list
+
+    def test_list(self):
+        self.tree.disk('1-3', 'sdy', 'uas', product='Slow', speed=480, serial='S2')
+        self.both()
+        tab = self.show()
+        tab.shows('Maker Slow')
+        lines = tab.run('[...document.querySelectorAll(".line")].map(one => one.innerText.replace(/\\s+/g, " ").trim())')
+        self.assertEqual(lines, ['Maker Slow sdy 1 MB 480 Mbit/s ! uas ok', 'Maker Disk sdz 1 MB 5 Gbit/s uas ok'])
+        tab.shows('Maker Slow would be faster with another port or cable.')
+        tab.click('[data-key=advice]')
+        tab.shows('try a USB 3 port of the machine')
+
+    def test_hot_plug(self):
+        "A disk appears within two seconds after uasd knows it, and disappears. With none the page says so."
+        self.hears()
+        self.both()
+        tab = self.show()
+        tab.shows('Maker Disk')
+        self.pull()
+        tab.shows('No USB disks.')
+        self.put_back(9)
+        began = time.monotonic()
+        tab.shows('Maker Disk', 2)
+        print(f'row after {time.monotonic() - began:.2f} s', file=sys.stderr)
+
+    def test_hundred(self):
+        for number in range(1, 101):
+            self.tree.disk(f'2-{number + 1}', f'sd{chr(97 + number // 26)}{chr(97 + number % 26)}', 'uas', serial=f'T{number}')
+        self.both()
+        tab = self.show()
+        tab.until('document.querySelectorAll(".disk").length === 101', 'all disks are shown', 10)
+        for width in 360, 768, 1440:
+            tab.size(width)
+            self.assertLessEqual(tab.run('document.documentElement.scrollWidth'), width)
+
+    # Requests
+
+    def test_switch(self):
+        "A switch with its steps, by the keyboard alone."
+        self.both()
+        tab = self.opened()
+        self.tree.write('at-sync', '')
+        tab.run('document.querySelector(".opener").focus()')
+        for _ in range(30):
+            tab.press('Tab')
+            if tab.run('document.activeElement.dataset.key') == 'switch':
+                break
+        self.assertIn('Switch to usb-storage', tab.run('document.activeElement.innerText'))
+        self.assertEqual(tab.run('getComputedStyle(document.activeElement).outlineStyle'), 'solid')
+        tab.press('Enter')
+        tab.shows('switching: sync')
+        os.unlink(self.tree.path('at-sync'))
+        self.driver_is('usb-storage')
+        tab.until('document.querySelector(".driver").innerText === "usb-storage"', 'the row has the driver')
+        tab.shows('Switch to uas')
+        tab.shows('It is moved.')
+
+    def test_busy(self):
+        "A waiting disk shows its users, and the command that frees it can be copied. Cancel ends the wait."
+        self.both()
+        self.use(True)
+        self.tree.programs('cryptsetup', folder='usr/sbin')
+        self.tree.write('sys/class/block/dm-9/dm/name', 'vault\n')
+        self.tree.write('sys/class/block/dm-9/dm/uuid', 'CRYPT-LUKS2-1\n')
+        tab = self.opened()
+        tab.click('[data-key=switch]')
+        tab.shows('waiting for dm-9')
+        tab.shows('cryptsetup close vault')
+        tab.run('navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }')
+        tab.click('[data-key=free0]')
+        tab.shows('Copied.')
+        self.assertEqual(tab.run('window.copied'), 'cryptsetup close vault')
+        tab.click('[data-key=cancel]')
+        tab.shows('Switch to usb-storage')
+        self.assertTrue(self.disk()['driver'] == 'uas' and self.job() == (None, {}))
+
+    def test_policy(self):
+        self.both()
+        tab = self.opened()
+        tab.click('[data-key=policy-usb-storage]')
+        self.driver_is('usb-storage')
+        tab.until('document.querySelector("[data-key=policy-usb-storage]").checked', 'the policy is shown')
+        self.assertEqual(self.disk()['policy'], 'usb-storage')
+
+    def test_force(self):
+        "Against the verdict the page asks, and goes on only with a backup."
+        self.tree.remove('2-1', 'sdz')
+        self.tree.disk('2-1', 'sdz', ids=(0x4971, 0x1012))  # in the kernel's table
+        self.both()
+        tab = self.opened()
+        tab.click('[data-key=switch]')
+        tab.shows('Force Maker Disk?')
+        self.assertTrue(tab.run('document.querySelector(".risk").disabled'))
+        tab.press('Escape')
+        tab.until('!document.querySelector("dialog") && document.activeElement.dataset.key === "switch"', 'it is closed, and its button has the focus')
+        self.assertEqual(self.calls(), 0)
+        tab.click('[data-key=switch]')
+        tab.click('[data-key=sure]')
+        tab.click('.risk')
+        self.driver_is('uas')
+
+    def test_eject(self):
+        self.both()
+        self.play('#!/bin/sh\necho "END 0 eject It is stopped."\n')
+        tab = self.opened()
+        tab.click('[data-key=eject]')
+        tab.shows('Eject Maker Disk?')
+        tab.click('dialog .primary')
+        tab.shows('Maker Disk can be unplugged.')
+
+    def test_rolled_back(self):
+        self.warns('ROLLED_BACK')
+        self.both()
+        self.tree.write('fails', 'The disk did not come back.')
+        tab = self.opened()
+        tab.click('[data-key=switch]')
+        tab.until('document.querySelector(".state").innerText === "rolled back"', 'the state is shown')
+        tab.shows('The disk did not come back.')
+
+    def test_distrusted(self):
+        self.tree.write('etc/uasd/history', 'generation=1\n1209:5a5a:S1@0000:00:14.0/ss/1=state=distrusted firmware=0214 '
+                        f'kernel=6.1.0-test boot={BOOT} date=2026-11-24 reason=timeout\n')
+        self.bind('usb-storage')
+        self.both()
+        tab = self.opened()
+        tab.shows('distrusted on uas')
+        tab.shows('Check the file systems of this disk.')
+        tab.click('[data-key=forget]')
+        tab.shows('Try uas again with Maker Disk?')
+        tab.click('dialog .primary')
+        self.driver_is('uas')
+        tab.until('!document.querySelector("[data-key=forget]")', 'it is trusted again')
+
+    def test_system_disk(self):
+        "The entry of the boot loader is shown as a change before it is written."
+        self.tree.write('proc/swaps', 'Filename Type Size Used Priority\n/dev/sdz partition 1 0 -2\n')
+        self.tree.write('boot/firmware/cmdline.txt', 'console=tty1 root=/dev/sdz\n')
+        self.both()
+        tab = self.opened()
+        tab.click('[data-key=boot]')
+        tab.shows('Driver of Maker Disk at boot')
+        tab.until('!document.querySelector("dialog .primary").disabled', 'the change is shown')
+        self.assertIn('usb-storage.quirks=1209:5a5a:u', tab.run('document.querySelector("pre").innerText'))
+        tab.click('dialog .primary')
+        tab.shows('Restart the machine to apply it.')
+
+    # What goes wrong
+
+    def test_unplugged_meanwhile(self):
+        self.hears()
+        self.both()
+        tab = self.opened()
+        tab.click('[data-key=eject]')
+        tab.shows('Eject Maker Disk?')
+        self.pull()
+        tab.until('!document.querySelector("dialog")', 'the dialogue is closed')
+        tab.shows('The disk was unplugged. Nothing was done.')
+
+    def test_killed(self):
+        "uasd dies and comes back; the details stay open."
+        self.start_bus()
+        daemon = self.start_on_bus()
+        tab = self.show()
+        tab.shows('Maker Disk')
+        daemon.kill()
+        daemon.wait()
+        tab.shows('uasd is stopped')
+        tab.click('[data-key=start]')
+        until(lambda: 'start uasd.service' in self.systemctl_called(), 'the unit is started')
+        self.start_on_bus()
+        tab.shows('Maker Disk')
+        tab.until('!document.querySelector(".notice.bad")', 'the notice is gone')
+
+    def systemctl_called(self):
+        with open(self.tree.path('systemctl-called')) as file:
+            return file.read()
+
+    def test_absent(self):
+        self.tree.write('systemctl-shows', 'LoadState=not-found\n')
+        self.start_bus()
+        self.show().shows('uasd is not installed')
+
+    def test_bus_again(self):
+        "The bus goes away and comes back."
+        bus = self.start_bus()
+        daemon = self.start_on_bus()
+        tab = self.show()
+        tab.shows('Maker Disk')
+        privatebus.kill(bus)
+        tab.shows('The system bus does not answer.')
+        os.unlink(os.path.join(self.dir, 'bus'))
+        self.start_bus()
+        until(self.on_bus, 'uasd is on the bus again')
+        tab.shows('Maker Disk')
+        self.assertIsNone(daemon.poll())
+
+    @unittest.skipUnless(os.geteuid() == 0, 'root makes the ordinary user')
+    def test_refused(self):
+        "Without polkit an ordinary user may only read. No error is shown raw."
+        self.both()
+        for folder in self.dir, self.tree.top:
+            os.chmod(folder, 0o755)
+        self.env['HOME'] = self.dir
+        tab = self.opened(user=['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups'])
+        tab.shows('You can look, but not change anything.')
+        for key in 'switch', 'policy-ignore':
+            tab.click(f'[data-key={key}]')
+            tab.shows('You are not allowed to do that.')
+            tab.run('document.getElementById("news").replaceChildren()')
+            self.assertNotIn('org.', tab.text())
+        self.assertTrue(tab.run('document.querySelector("[data-key=policy-auto]").checked'))
+        self.assertEqual(self.calls(), 0)
+
+    # Languages, themes, readers
+
+    def test_german(self):
+        self.tree.disk('1-3', 'sdy', 'uas', product='Slow', speed=480, serial='S2')
+        self.both()
+        tab = self.opened(language='de')
+        self.assertEqual(tab.run('document.documentElement.lang'), 'de')
+        for text in 'USB-Platten', 'in Ordnung', 'Warum', 'Auf usb-storage umstellen':
+            tab.shows(text)
+        # The sentences of uasd are those of uasctl.
+        german = self.ctl('status', 'sdy').stdout
+        self.assertNotIn('SuperSpeed, but', tab.text())
+        self.assertIn('SuperSpeed, aber', tab.text(), german)
+
+    def test_catalogue(self):
+        "Each text of the page is in its catalogue, and each language of uasctl has one."
+        with open(os.path.join(TOP, 'po/LINGUAS')) as file:
+            self.assertEqual({f'po.{line.strip()}.js' for line in file if not line.startswith('#')},
+                             {name for name in os.listdir(CATALOGUES) if re.fullmatch(r'po\.\w+\.js', name)})
+        with open(os.path.join(CATALOGUES, 'po.de.js')) as file:
+            german = json.loads(re.search(r'(?s)cockpit\.locale\((.*)\);', file.read())[1])
+        source = ''
+        for name in os.listdir(os.path.join(TOP, 'cockpit')):
+            if name.endswith('.js'):
+                with open(os.path.join(TOP, 'cockpit', name)) as file:
+                    source += file.read()
+        texts = {json.loads(text) for text in re.findall(r'\b_\(("(?:[^"\\]|\\.)*")\)', source)}
+        self.assertGreater(len(texts), 80)
+        self.assertEqual(texts - set(german), set())
+
+    def test_dark(self):
+        self.both()
+        tab = self.show(theme='dark')
+        tab.shows('Maker Disk')
+        self.assertEqual(tab.run('getComputedStyle(document.body).backgroundColor'), 'rgb(21, 21, 21)')
+        tab.run('window.dispatchEvent(new CustomEvent("cockpit-style", { detail: { style: "light" } }))')
+        self.assertEqual(tab.run('getComputedStyle(document.body).backgroundColor'), 'rgb(240, 240, 240)')
+
+    def test_readers(self):
+        "Each control has a name. The headings are in order."
+        self.both()
+        self.use(True)
+        tab = self.opened()
+        tab.click('[data-key=eject]')
+        for _ in range(2):
+            tree = tab.tree()
+            self.assertEqual([one for one in tree if one[0] in CONTROLS and not one[1].strip()], [])
+            self.assertTrue([one for one in tree if one[0] in CONTROLS])
+            tab.press('Escape')
+            tab.until('!document.querySelector("dialog")', 'it is closed')
+        self.assertIn(('heading', 'USB disks'), tree)
+
+    def test_css(self):
+        self.assertLessEqual(os.path.getsize(os.path.join(TOP, 'cockpit/uasd.css')), CSS_MAX)
+
+
+if __name__ == '__main__':
+    missing = [name for name, there in (('chromium', chromium.PROGRAM), ('cockpit-ws', WS), ('cockpit-bridge', BRIDGE)) if not there]
+    if missing:
+        print('missing: ' + ', '.join(missing))
+        sys.exit(SKIPPED)
+    main(programs=3)
