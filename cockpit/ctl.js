@@ -11,30 +11,30 @@ function run(...words) {
 /* Returns null if uasctl cannot answer: the rest of the details is shown without it. */
 async function ask(...words) {
     try {
-        return JSON.parse(await run(...words, "--json"));
+        return JSON.parse(await run(...words));
     } catch (error) {
         return null;
     }
 }
 
 export async function read_status(id) {
-    const answer = await ask("status", id);
+    const answer = await ask("status", id, "--json=parts");
     return answer ? answer.disks[0] : null;
 }
 
 export async function read_rows(id) {
-    const answer = await ask("explain", id);
+    const answer = await ask("explain", id, "--json=parts");
     return answer ? answer.disks[0].rows.filter(row => row.applies) : [];
 }
 
 export async function read_events(id) {
-    const answer = await ask("log", id, "--lines=" + EVENTS);
+    const answer = await ask("log", id, "--lines=" + EVENTS, "--json=parts");
     return answer ? answer.events.reverse() : [];
 }
 
 /* The newest stored result of this disk, or null. */
 export async function read_bench(disk) {
-    const answer = await ask("bench", "list");
+    const answer = await ask("bench", "list", "--json");
     const own = answer ? answer.benches.filter(one => disk.Serial && one.conditions.serial === disk.Serial) : [];
     return own.reduce((last, one) => !last || one.started_usec > last.started_usec ? one : last, null);
 }

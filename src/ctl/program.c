@@ -87,6 +87,8 @@ int uasctl_run(int argc, char **argv, const char *root)
         /* A program reads the others, or a person with another language. */
         if (!o.json && verb->run != verb_report && verb->run != verb_metrics)
                 sentences_have(SENTENCE_TRANSLATED);
+        if (o.json_form && streq(o.json_form, JSON_IN_PARTS))
+                sentences_have(SENTENCE_IN_PARTS);
         if (o.host && strchr(o.host, ',') && verb->run != verb_list)
                 return log_failure(UASD_EXIT_USAGE,
                                    "With several machines only list works: uasctl -H %s list",

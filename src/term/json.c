@@ -115,7 +115,7 @@ static const char *form;
 
 int json_open(const char *f)
 {
-        if (f && !streq(f, "short") && !streq(f, "pretty"))
+        if (f && !streq(f, "short") && !streq(f, "pretty") && !streq(f, JSON_IN_PARTS))
                 return -EINVAL;
         form = f;
         return 0;

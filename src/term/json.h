@@ -48,6 +48,9 @@ json_object *json_document(const char *key, json_object *value);
  */
 char *json_text(json_object *o);
 
+/* A form of JSON for programs that translate its sentences, see common/sentence.h. */
+#define JSON_IN_PARTS "parts"
+
 /* Sets the form of all further output: "short" (one line for each document) or "pretty". NULL: the
  * usual one. 0 or -EINVAL. */
 int json_open(const char *form);

@@ -7,6 +7,7 @@
 
 import filecmp
 import glob
+import json
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import unittest
 
+from parts import all_filled
 from tree import Tree
 
 PROGRAM, LOCALES, LOCALEDIR = sys.argv[1:4]
@@ -85,6 +87,15 @@ class Machines(unittest.TestCase):
                     english, other = (self.run_in(command, LC_ALL='C.UTF-8', LANGUAGE=name) for name in ('en', language))
                     self.assertEqual(other[0], english[0])
                     self.assertEqual(other[2], english[2])
+
+    def test_parts(self):
+        """With their values filled in, the sentences of --json=parts are those of --json=short."""
+        for command in self.COMMANDS:
+            if '--json' in command:
+                parts, short = (json.loads(self.run_in(command.replace('--json', '--json=' + form))[0]) for form in ('parts', 'short'))
+                with self.subTest(command=command):
+                    self.assertEqual(all_filled(parts), short)
+                    self.assertTrue('␂' in str(parts) or not command.startswith('explain'))
 
     def test_languages(self):
         """LANGUAGE counts in every locale except C. Other encodings than UTF-8 have no translation."""

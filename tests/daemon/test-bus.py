@@ -6,7 +6,6 @@ again."""
 import json
 import os
 import pty
-import re
 import select
 import subprocess
 import time
@@ -14,6 +13,7 @@ import unittest
 import xml.etree.ElementTree as ElementTree
 
 from machine import TOP, XML, Machine, main, patience, until
+from parts import filled
 from tree import BOOT
 
 
@@ -120,13 +120,6 @@ class Daemon(Machine):
         self.both()
         self.use(True)
         self.switch()
-
-        def filled(text):
-            inner = re.compile('␂([^␂␟␃]*)((?:␟[^␂␟␃]*)*)␃')
-            while (m := inner.search(text)):
-                values = iter(m[2].split('␟')[1:])
-                text = text[:m.start()] + re.sub(r'%(%|[\d.*lzh-]*[a-z])', lambda one: '%' if one[1] == '%' else next(values), m[1]) + text[m.end():]
-            return text
         slow, busy = sorted(self.managed_disks(), key=lambda one: one['SpeedMbps'])
         self.assertEqual({name: filled(text) for name, text in slow['Sentences'].items()}, {name: slow[name] for name in ('Reason', 'Advice')})
         self.assertEqual({name: filled(text) for name, text in busy['Sentences'].items()}, {'Reason': busy['Reason']})
