@@ -40,12 +40,12 @@ function has_driver(disk) {
 /* { word, tone }: the state as people say it. tone: "good", "busy", "bad" or "". */
 export function state_of(disk, job) {
     const where = disk.Busy.map(user => user[2] || user[1]);
+    if (disk.State === "ignored" && disk.Driver && !has_driver(disk))
+        return { word: fill(_("driver $0"), disk.Driver), tone: "" };
     switch (disk.State) {
     case "settled":
         if (is_distrusted(disk))
             return { word: _("distrusted on uas"), tone: "bad" };
-        if (disk.Driver && !has_driver(disk))
-            return { word: fill(_("driver $0"), disk.Driver), tone: "" };
         return { word: _("ok"), tone: "good" };
     case "trial":
         return { word: disk.TrialEnds ? fill(_("trial, $0 left"), minutes_text(disk.TrialEnds)) : _("trial"), tone: "good" };
@@ -60,7 +60,7 @@ export function state_of(disk, job) {
     case "unbound":
         return { word: _("no driver"), tone: "bad" };
     case "ignored":
-        return { word: _("ignored"), tone: "" };
+        return disk.Driver ? { word: _("ignored"), tone: "" } : { word: _("no driver"), tone: "bad" };
     case "incapable":
         return { word: _("BOT only"), tone: "" };
     default:
@@ -117,7 +117,7 @@ function table_of(rows, reason) {
     return element("ul", { class: "rows" }, rows.map(row => element(
         "li", { class: row.decides ? "decides" : "" },
         element("span", { class: "mark" }, row.fits ? _("yes") : _("no")), " ",
-        element("span", {}, [row.reason_id, translated(row.found)].filter(text => text).join(": ")),
+        element("span", { title: row.reason_id }, translated(row.found) || row.reason_id),
         row.fits && row.means && !reason.includes(translated(row.means)) ? element("p", {}, translated(row.means)) : null)));
 }
 
@@ -291,6 +291,8 @@ export class DiskCard {
             made.push(button("boot", _("Change its driver at boot…"), () => acts.boot(disk)));
         else if (disk.Capable && disk.State !== "switching")
             made.push(button("switch", fill(_("Switch to $0"), other), () => acts.move(disk, other)));
+        if (disk.ReasonId === "override" && disk.State !== "waiting" && disk.State !== "switching")
+            made.push(button("undo", _("Follow the policy again"), () => acts.request(disk, "Switch", ["", {}])));
         if (is_distrusted(disk) || state.tone === "bad" && disk.State === "failed")
             made.push(button("forget", _("Try uas again…"), () => acts.forget(disk)));
         if (!disk.SystemDisk && disk.State !== "switching")

@@ -187,6 +187,10 @@ class Tab:
         nodes = self.call('Accessibility.getFullAXTree', frameId=self.frame_id())['nodes']
         return [(one['role']['value'], one.get('name', {}).get('value', '')) for one in nodes if not one['ignored']]
 
+    def close(self):
+        self.call('Page.close')
+        self.socket.close()
+
     def cookie(self, name, value, address):
         self.call('Network.setCookie', name=name, value=value, url=address)
 

@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The page for cockpit in Chromium, with cockpit-ws, cockpit-bridge and uasd for a machine in a folder. A script plays uasd-switch.
 
-    test-page.py UASD-IN-TREE UASCTL-IN-TREE CATALOGUES
+    test-page.py UASD-IN-TREE UASCTL-IN-TREE CATALOGUES [CASE...]
 
-CATALOGUES: the folder with the translations that the build makes.
+CATALOGUES: the folder with the translations that the build makes. With UASD_PICTURES=keep the pictures become those in docs/page.
 """
 
+import contextlib
 import json
 import os
 import re
 import shutil
 import socket
+import subprocess
 import sys
 import time
 import unittest
@@ -21,6 +23,7 @@ from machine import SKIPPED, TOP, Machine, main, until  # noqa: E402
 from tree import BOOT  # noqa: E402
 import privatebus  # noqa: E402
 import chromium  # noqa: E402
+import pictures  # noqa: E402
 
 CATALOGUES = sys.argv[3]
 WS = shutil.which('cockpit-ws', path='/usr/lib/cockpit:/usr/libexec:/usr/lib/x86_64-linux-gnu')
@@ -64,6 +67,9 @@ class Page(Machine):
         self.env['PATH'] = self.tree.path('bin') + ':' + os.environ['PATH']
         self.env['XDG_DATA_HOME'] = os.path.join(self.dir, 'share')
         self.env['XDG_CONFIG_DIRS'] = self.dir
+        # Without these cockpit-bridge starts a D-Bus and an ssh-agent that outlive it.
+        self.env['DBUS_SESSION_BUS_ADDRESS'] = 'unix:path=/nonexistent/bus'
+        self.env['SSH_AUTH_SOCK'] = '/nonexistent/agent'
         self.port = free_port()
         self.tabs = []
         self.addCleanup(self.check_tabs)
@@ -71,6 +77,17 @@ class Page(Machine):
     def check_tabs(self):
         for tab in self.tabs:
             self.assertEqual(tab.problems, [])
+            tab.close()
+        until(lambda: not self.processes(), f'no process of the session remains: {self.processes()}')
+
+    def processes(self):
+        """Those that have the environment of this test, except uasd and the bus, which others end."""
+        found, mark = [], f'XDG_DATA_HOME={self.env["XDG_DATA_HOME"]}\0'.encode()
+        for pid in filter(str.isdigit, os.listdir('/proc')):
+            with contextlib.suppress(OSError), open(f'/proc/{pid}/environ', 'rb') as environ, open(f'/proc/{pid}/comm') as comm:
+                if mark in environ.read() and (name := comm.read().strip()) in ('cockpit-bridge', 'dbus-daemon', 'ssh-agent', 'cockpit-ws'):
+                    found.append(name)
+        return found
 
     def show(self, language='en', theme='light', user=()):
         """The page, without cockpit's shell."""
@@ -97,6 +114,26 @@ class Page(Machine):
         tab.until('document.querySelector(".details .rows")', 'uasctl has answered')
         return tab
 
+    def picture(self, tab, name, width=1000, height=700):
+        """Compares what is shown with docs/page/NAME.png."""
+        tab.size(width, height)
+        tab.run('document.activeElement.blur(), document.querySelectorAll("#news > *").forEach(one => one.remove()), document.fonts.ready.then(() => 1)')
+        path = os.path.join(self.dir, name + '.png')
+        if os.environ.get('UASD_PICTURES') == 'keep':
+            tab.run('new Promise(done => setTimeout(done, 1500))')
+            tab.picture(path)
+            pictures.keep(path, name)
+
+        def same():  # sentences follow a moment after the state
+            tab.picture(path)
+            return pictures.compare(path, name) <= pictures.TOLERATED
+        try:
+            until(same, 'the picture is the same', 10)
+        except AssertionError:
+            shutil.copy(path, f'/tmp/{name}.png')
+            self.fail(f'{name}: the picture is another one, see /tmp/{name}.png')
+        tab.size(1440)
+
     # The list
 
     def test_list(self):
@@ -109,6 +146,8 @@ class Page(Machine):
         tab.shows('Maker Slow would be faster with another port or cable.')
         tab.click('[data-key=advice]')
         tab.shows('try a USB 3 port of the machine')
+        tab.until('document.querySelector(".details .rows")', 'uasctl has answered')
+        self.picture(tab, 'list', height=900)
 
     def test_hot_plug(self):
         "A disk appears within two seconds after uasd knows it, and disappears. With none the page says so."
@@ -118,6 +157,7 @@ class Page(Machine):
         tab.shows('Maker Disk')
         self.pull()
         tab.shows('No USB disks.')
+        self.picture(tab, 'empty', 800, 300)
         self.put_back(9)
         began = time.monotonic()
         tab.shows('Maker Disk', 2)
@@ -132,6 +172,56 @@ class Page(Machine):
         for width in 360, 768, 1440:
             tab.size(width)
             self.assertLessEqual(tab.run('document.documentElement.scrollWidth'), width)
+
+    def test_states(self):
+        "Each state of a disk has its word."
+        self.conf('[uasd]\nQuietSec=0\n[Disk 1209:0005]\nPolicy=ignore\n')
+        os.makedirs(self.tree.path('sys/bus/usb/drivers/ums-other'))
+        for number, (product, driver, more) in enumerate((
+                ('Trial', 'uas', {}), ('Distrusted', 'usb-storage', {}), ('Stick', 'usb-storage', {'uas': False}),
+                ('Ignored', 'uas', {}), ('Unbound', None, {}), ('Other', 'ums-other', {})), 2):
+            self.tree.disk(f'2-{number}', 'sd' + 'abcdefghi'[number], driver, serial=f'S{number}', product=product, ids=(0x1209, number), **more)
+        self.tree.write('etc/uasd/history', 'generation=1\n' + ''.join(
+            f'1209:000{number}:S{number}@0000:00:14.0/ss/{number}=state={state} firmware=0214 kernel=6.1.0-test boot={BOOT} date={date} reason={reason}\n'
+            for number, state, date, reason in ((2, 'trial', '-', '-'), (3, 'distrusted', '2026-11-24', 'timeout'))))
+        self.tree.write('sys/bus/usb/devices/2-6/authorized', '0\n')
+        self.both()
+        tab = self.show()
+        tab.until('document.querySelectorAll(".disk").length === 7', 'all disks are shown')
+
+        def words():
+            return dict(tab.run('[...document.querySelectorAll(".line")].map(one => [one.querySelector("button").innerText.split(" ")[1], '
+                                'one.querySelector(".state").innerText])'))
+        self.assertEqual(words(), {'Disk': 'ok', 'Trial': 'trial, 10 min left', 'Distrusted': 'distrusted on uas', 'Stick': 'BOT only',
+                                   'Ignored': 'ignored', 'Unbound': 'no driver', 'Other': 'driver ums-other'})
+        self.picture(tab, 'states')
+
+    def test_held(self):
+        "A held disk says so, and its mounts can go on at once."
+        self.bind('usb-storage')
+        self.tree.write('sys/class/block/sdz/uevent', '')
+        deadline = int((time.clock_gettime(time.CLOCK_BOOTTIME) + 600) * 1e6)
+        self.tree.write('run/uasd/hold/2-1:1.0', f'BUSNUM=2\nDEVNUM=5\nDEADLINE={deadline}\n')
+        self.plays_switch('echo "END 3 claim in use: open of sdz"', 'exit 3')
+        self.hears()
+        self.both()
+        tab = self.opened()
+        tab.until('document.querySelector("[data-key=release], [data-key=cancel]")', 'the hold can end')
+
+    def test_chart(self):
+        "The newest result of this disk is a chart, with the same figures for a screen reader."
+        lines = subprocess.run([os.path.join(TOP, 'tests/uasctl-bench/json-samples.py')], capture_output=True, text=True, check=True).stdout.splitlines()
+        bench = json.loads(lines[1])
+        bench['conditions']['serial'] = 'S1'
+        self.tree.write('usr/lib/uasd/uasctl-bench', "#!/bin/sh\ncat <<'E'\n" + json.dumps({'version': 1, 'benches': [bench]}) + '\nE\n')
+        os.chmod(self.tree.path('usr/lib/uasd/uasctl-bench'), 0o755)
+        self.both()
+        tab = self.opened()
+        name = tab.run('document.querySelector(".chart").getAttribute("aria-label")')
+        for result in bench['results']:
+            if any(figure['measure'] == 'iops' for figure in result['figures']):
+                self.assertIn(result['text'] + '; usb-storage ', name)
+        self.picture(tab, 'chart', height=1000)
 
     # Requests
 
@@ -149,6 +239,7 @@ class Page(Machine):
         self.assertEqual(tab.run('getComputedStyle(document.activeElement).outlineStyle'), 'solid')
         tab.press('Enter')
         tab.shows('switching: sync')
+        self.picture(tab, 'switching', height=800)
         os.unlink(self.tree.path('at-sync'))
         self.driver_is('usb-storage')
         tab.until('document.querySelector(".driver").innerText === "usb-storage"', 'the row has the driver')
@@ -166,6 +257,7 @@ class Page(Machine):
         tab.click('[data-key=switch]')
         tab.shows('waiting for dm-9')
         tab.shows('cryptsetup close vault')
+        self.picture(tab, 'waiting', height=900)
         tab.run('navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }')
         tab.click('[data-key=free0]')
         tab.shows('Copied.')
@@ -191,6 +283,8 @@ class Page(Machine):
         tab.click('[data-key=switch]')
         tab.shows('Force Maker Disk?')
         self.assertTrue(tab.run('document.querySelector(".risk").disabled'))
+        self.picture(tab, 'force', 800, 600)
+        tab.run('document.querySelector("dialog [data-key=sure]").focus()')
         tab.press('Escape')
         tab.until('!document.querySelector("dialog") && document.activeElement.dataset.key === "switch"', 'it is closed, and its button has the focus')
         self.assertEqual(self.calls(), 0)
@@ -216,6 +310,7 @@ class Page(Machine):
         tab.click('[data-key=switch]')
         tab.until('document.querySelector(".state").innerText === "rolled back"', 'the state is shown')
         tab.shows('The disk did not come back.')
+        self.picture(tab, 'rolled-back', height=900)
 
     def test_distrusted(self):
         self.tree.write('etc/uasd/history', 'generation=1\n1209:5a5a:S1@0000:00:14.0/ss/1=state=distrusted firmware=0214 '
@@ -225,6 +320,7 @@ class Page(Machine):
         tab = self.opened()
         tab.shows('distrusted on uas')
         tab.shows('Check the file systems of this disk.')
+        self.picture(tab, 'distrusted', height=900)
         tab.click('[data-key=forget]')
         tab.shows('Try uas again with Maker Disk?')
         tab.click('dialog .primary')
@@ -241,6 +337,7 @@ class Page(Machine):
         tab.shows('Driver of Maker Disk at boot')
         tab.until('!document.querySelector("dialog .primary").disabled', 'the change is shown')
         self.assertIn('usb-storage.quirks=1209:5a5a:u', tab.run('document.querySelector("pre").innerText'))
+        self.picture(tab, 'boot-entry', 800, 700)
         tab.click('dialog .primary')
         tab.shows('Restart the machine to apply it.')
 
@@ -265,6 +362,7 @@ class Page(Machine):
         daemon.kill()
         daemon.wait()
         tab.shows('uasd is stopped')
+        self.picture(tab, 'stopped', 800, 300)
         tab.click('[data-key=start]')
         until(lambda: 'start uasd.service' in self.systemctl_called(), 'the unit is started')
         self.start_on_bus()
@@ -303,6 +401,7 @@ class Page(Machine):
         self.env['HOME'] = self.dir
         tab = self.opened(user=['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups'])
         tab.shows('You can look, but not change anything.')
+        self.picture(tab, 'limited', height=900)
         for key in 'switch', 'policy-ignore':
             tab.click(f'[data-key={key}]')
             tab.shows('You are not allowed to do that.')
@@ -324,6 +423,8 @@ class Page(Machine):
         german = self.ctl('status', 'sdy').stdout
         self.assertNotIn('SuperSpeed, but', tab.text())
         self.assertIn('SuperSpeed, aber', tab.text(), german)
+        self.assertEqual([row for row in tab.run('[...document.querySelectorAll(".rows li")].map(one => one.innerText)') if 'the verdict' in row], [])
+        self.picture(tab, 'phone', 360, 1200)
 
     def test_catalogue(self):
         "Each text of the page is in its catalogue, and each language of uasctl has one."
@@ -346,6 +447,9 @@ class Page(Machine):
         tab = self.show(theme='dark')
         tab.shows('Maker Disk')
         self.assertEqual(tab.run('getComputedStyle(document.body).backgroundColor'), 'rgb(21, 21, 21)')
+        tab.click('.opener')
+        tab.until('document.querySelector(".details .rows")', 'uasctl has answered')
+        self.picture(tab, 'dark', height=800)
         tab.run('window.dispatchEvent(new CustomEvent("cockpit-style", { detail: { style: "light" } }))')
         self.assertEqual(tab.run('getComputedStyle(document.body).backgroundColor'), 'rgb(240, 240, 240)')
 
