@@ -57,7 +57,8 @@ def case(tier="default", image="bookworm", product=True, limit=LIMIT, sliced=Tru
     """A function of `vm` becomes a case.
 
     tier     "fast", "default" or "full": each includes those before
-    image    the guest it uses ("bookworm", "vendor", "builtin", "trixie", "bullseye", "sid", "zfs", "arm64"), or several;
+    image    the guest it uses ("bookworm", "vendor", "builtin", "trixie", "bullseye", "sid", "zfs", "cockpit", "cockpit13", "arm64"), or
+             several;
              the first is what vm.boot() and vm.resume() take by default
     product  whether uasd is installed in the guest
     limit    seconds it may take

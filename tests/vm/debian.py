@@ -40,6 +40,9 @@ zfs-dkms zfsutils-linux libzfs4linux libzpool5linux libnvpair3linux
 libuutil3linux libtirpc3 libtirpc-common
 """.split()
 
+# For the page. sudo gives a user administrative access. They fetch their dependencies.
+COCKPIT = "cockpit-ws cockpit-bridge cockpit-system sudo iproute2".split()
+
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 

@@ -89,7 +89,7 @@ class Guest:
 
     def boot(self, cmdline="", fstab=(), files=None, remove=(), mask=(),
              initramfs=None, disks=(), wait="booted", timeout=180, memory=None,
-             drives=()):
+             drives=(), forward=None):
         """A cold boot; on the same system disk if there was one before.
 
         cmdline    added to the kernel command line
@@ -101,6 +101,7 @@ class Guest:
         initramfs  like files, in the initramfs
         disks      plugged in before the kernel starts
         drives     media.Media of internal disks: vdb and so on
+        forward    (port of the host, port of the guest's 10.0.2.15): the guest has a network card
         wait       "booted" (running or degraded), "agent", or "none"
         """
         if not os.path.exists(self.machine.disk):
@@ -117,7 +118,7 @@ class Guest:
             initrd = os.path.join(self.folder, "initrd.img")
             cpio.append(self.image.initrd, extra, initrd)
         self.machine.start(initrd, (cmdline_of(self.image) + " " + cmdline).strip(), memory=memory,
-                           drives=[one.path for one in drives])
+                           drives=[one.path for one in drives], forward=forward)
         for disk in disks:
             self.plug(disk)
         self.machine.run()

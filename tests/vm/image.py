@@ -7,6 +7,7 @@
     vendor     + usb-storage.ko without CONFIG_USB_UAS  (10 s)
     builtin    + a kernel with all drivers built in, no initramfs (10 minutes)
     zfs        + ZFS, whose modules are built here      (10 minutes)
+    cockpit    packages with Cockpit, and its page      (minutes)
     arm64      packages and guest of another architecture, under emulation (10 minutes)
     product    + the .deb                               (seconds)
 
@@ -33,7 +34,8 @@ from debian import ImageError, remove_tree, sh
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECIPE = os.path.join(HERE, "recipe")
 SUITE = {"bookworm": "bookworm", "vendor": "bookworm", "builtin": "bookworm", "trixie": "trixie", "bullseye": "bullseye",
-         "sid": "sid", "zfs": "bookworm", "arm64": "bookworm", "busybox": "bullseye"}
+         "sid": "sid", "zfs": "bookworm", "cockpit": "bookworm", "cockpit13": "trixie", "arm64": "bookworm", "busybox": "bullseye"}
+MORE = {"cockpit": debian.COCKPIT, "cockpit13": debian.COCKPIT}  # packages that other guests of the suite do not have
 ARCH = {"arm64": "arm64"}  # of a guest; the others are amd64
 FLAVOURS = tuple(SUITE)
 SIZE = "6G"
@@ -166,20 +168,21 @@ def named(suite, arch):
     return suite if arch == "amd64" else "%s-%s" % (suite, arch)
 
 
-def packages_layer(suite, arch="amd64"):
-    packages = debian.packages(suite, arch)
+def packages_layer(suite, arch="amd64", more=()):
+    packages = debian.packages(suite, arch) + list(more)
+    name = named(suite, arch) + ("-more" if more else "")
     if arch != "amd64":
         debian.need_emulator(arch)
-    layer = Layer("packages-" + named(suite, arch), digest(packages, "1"))
-    layer.build("installing Debian %s" % named(suite, arch), lambda path: debian.bootstrap(
+    layer = Layer("packages-" + name, digest(packages, "1"))
+    layer.build("installing Debian %s" % name, lambda path: debian.bootstrap(
         suite, packages, path, cache_dir(), arch=arch))
     return layer
 
 
-def guest_layer(suite, arch="amd64"):
-    base = packages_layer(suite, arch)
+def guest_layer(suite, arch="amd64", more=()):
+    base = packages_layer(suite, arch, more)
     trees = [recipe("root")] + ([recipe("emulated")] if arch != "amd64" else [])
-    layer = Layer("guest-" + named(suite, arch), digest(
+    layer = Layer("guest-" + named(suite, arch) + ("-more" if more else ""), digest(
         base.key, *trees, recipe("customize"), recipe("chroot")), [base])
 
     def fill(path):
@@ -238,7 +241,7 @@ MODULES = {
 
 
 def flavour_layer(flavour):
-    guest = guest_layer(SUITE[flavour], arch_of(flavour))
+    guest = guest_layer(SUITE[flavour], arch_of(flavour), MORE.get(flavour, ()))
     if flavour not in MODULES:
         return guest
     module = MODULES[flavour]()
@@ -261,11 +264,11 @@ def flavour_layer(flavour):
     return layer
 
 
-def packages(deb):
-    """The package, and that of bench if it is beside it."""
+def packages(deb, also=("uasd-bench", "cockpit-uasd")):
+    """The package, and those that are beside it."""
     folder, name = os.path.split(deb)
-    bench = os.path.join(folder, re.sub("^uasd_(.*)_[^_]*$", r"uasd-bench_\1_all.deb", name))
-    return [deb, bench] if bench != deb and os.path.exists(bench) else [deb]
+    beside = [os.path.join(folder, re.sub("^uasd_(.*)_[^_]*$", r"%s_\1_all.deb" % one, name)) for one in also]
+    return [deb] + [path for path in beside if path != deb and os.path.exists(path)]
 
 
 def foreign(deb, arch):
@@ -309,15 +312,16 @@ def product_layer(flavour, deb):
         deb = older(deb)
     if arch_of(flavour) != "amd64":
         deb = foreign(deb, arch_of(flavour))
+    debs = packages(deb) if flavour in MORE else packages(deb, ("uasd-bench",))
     layer = Layer("product-" + flavour,
-                  digest(base.key, *map(os.path.abspath, packages(deb)), recipe("product-install")),
+                  digest(base.key, *map(os.path.abspath, debs), recipe("product-install")),
                   base.parents + [base])
 
     def fill(path):
         files = path + ".files"
         remove_tree(files)
         os.makedirs(files)
-        for package in packages(deb):
+        for package in debs:
             shutil.copy(package, files)
         shutil.copy(recipe("product-install"), files)
         try:

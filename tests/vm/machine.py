@@ -107,8 +107,8 @@ class Machine:
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def start(self, initrd, cmdline, memory=None, incoming=None, drives=()):
-        """Start QEMU, its processor stopped. MEMORY: (file, shared); DRIVES: raw files."""
+    def start(self, initrd, cmdline, memory=None, incoming=None, drives=(), forward=None):
+        """Start QEMU, its processor stopped. MEMORY: (file, shared); DRIVES: raw files; FORWARD: (port of the host, port of 10.0.2.15)."""
         assert self.process is None, "QEMU runs already"
         for name in ("qmp.sock", "agent.sock", "console.sock"):
             if os.path.exists(self.path(name)):
@@ -141,6 +141,8 @@ class Machine:
         for number, path in enumerate(drives):
             args += ["-drive", "file=%s,if=none,id=drive%d,format=raw,cache=writeback" % (path, number),
                      "-device", "virtio-blk-pci,drive=drive%d" % number]
+        if forward:
+            args += ["-nic", "user,restrict=on,model=virtio-net-pci,hostfwd=tcp:127.0.0.1:%d-10.0.2.15:%d" % forward]
         if incoming:
             args += ["-incoming", "defer"]
         with open(self.path("qemu.log"), "a") as log:

@@ -48,6 +48,8 @@ SUBJECTS = (
     ("src/client/*", ("ctl_tells.*", "listing.*", "monitor.*", "explained.*")),
     ("src/ctl/*", ("ctl_tells.*", "listing.*", "monitor.*", "explained.*")),
     ("src/bench/*", ("bench.*",)),
+    ("cockpit/*", ("page.*",)),
+    ("tests/page/*", ("page.*",)),
     ("udev/*", ("boot_order.*", "plug_in.*", "users_*")),
     ("systemd/*", ("service.*", "exposure.*", "never_cost_a_boot.*", "slow.*")),
     ("packaging/*", ("packages.*", "root_on_usb.*", "busybox.*")),
