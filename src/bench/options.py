@@ -16,6 +16,8 @@ ROUNDS_MAX = 60  # the limit of the statistics (stats.py), less round 0
 RUNTIME_MAX = 24 * 3600
 SIZE_MIN = 1 << 20
 PROFILES = '/etc/uasd/bench'
+# --quick, of what is not given: with the profile cdm two minutes for both drivers.
+QUICK = {'rounds': 3, 'runtime': 1, 'pause': 0, 'size': 1 << 30}
 UNITS = {'': 1000000, 'us': 1, 'ms': 1000, 's': 1000000, 'sec': 1000000, 'm': 60000000,
          'min': 60000000, 'h': 3600000000, 'd': 86400000000}
 
@@ -38,6 +40,7 @@ class Options:
     no_legend: bool = False
     no_pager: bool = False
     quiet: bool = False
+    quick: bool = False
     no_ask_password: bool = False
     dry_run: bool = False
     driver: Driver = Driver.NONE  # compare both
@@ -57,6 +60,7 @@ class Options:
     runtime: int = 0  # seconds of one run; 0: as in the profile
     pause: int = 5000000  # microseconds between two runs
     size: int = 0  # of the region; 0: as in the profile
+    given: set[str] = field(default_factory=set)  # members with a value of the command line
     measures: bool = False  # an option about measuring was given
     verb: Verb = Verb.RUN
     said: str = ''  # the verb as written, "list" or "--history"
@@ -185,6 +189,7 @@ ROWS = (
     Row('sweep', '=AXIS[=LIST]', 'Vary one figure: depth, jobs, region, runtime or ramp',
         'depth, jobs, region, runtime or ramp, and perhaps a list: depth=1,8,32', _word,
         measures=True),
+    Row('quick', '', 'Take two minutes: three rounds of short runs, and no verdict', measures=True),
     Row('rounds', '=N', 'Number of rounds that count; 5', 'a number from 1 to 60', _rounds,
         letter='n', measures=True),
     Row('runtime', '=SECONDS', 'Duration of each run of fio', 'whole seconds, from 1 s to 24 h',
@@ -270,6 +275,7 @@ def _take(o: Options, row: Row, value: str | None) -> None:
         return
     try:
         setattr(o, row.member, row.read(value))
+        o.given.add(row.member)
     except (ValueError, OverflowError):
         fail(Exit.USAGE, '--%s=%s: it takes %s.', row.name, value, row.takes)
 
@@ -310,6 +316,9 @@ def parse(arguments: Sequence[str]) -> Options:
             _take_letters(o, word[1:], rest)
         else:
             o.words.append(word)
+    for member, value in QUICK.items() if o.quick else ():
+        if member not in o.given:
+            setattr(o, member, value)
     if not o.said and o.words and o.words[0].upper() in Verb.__members__ and o.words[0].islower():
         o.said = o.words.pop(0)
         o.verb = Verb[o.said.upper()]
@@ -366,7 +375,7 @@ def _contradictions(o: Options) -> tuple[tuple[object, str], ...]:
         (o.clients and not o.file,
          '--clients needs --file=PATH, the path on those machines.'),
         (o.sweep.startswith('runtime') and o.runtime,
-         '--sweep=runtime and --runtime exclude each other.'),
+         '--sweep=runtime and --runtime or --quick exclude each other.'),
         (o.clients and o.sweep,
          '--clients and --sweep exclude each other, because each varies one figure.'),
     )

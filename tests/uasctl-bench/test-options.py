@@ -50,6 +50,9 @@ ROWS = (
     (("sda", "--file=/mnt", "--remount"), "--remount needs"),
     (("--file=/mnt", "--write", "--remount", "--clients=a"), "--remount needs"),
     (("sda", "--sweep=runtime", "--runtime=5"), "--sweep=runtime and"),
+    (("sda", "--sweep=runtime", "--quick"), "--sweep=runtime and"),
+    (("sda", "--quick"), None),
+    (("list", "--quick"), "'list' measures nothing"),
     (("sda", "--clients=a"), "--clients needs"),
     (("--file=/mnt/file", "--clients=a", "--sweep=depth"), "--clients and --sweep"),
     (("sda", "--json", "--csv"), "Only one of"),
@@ -117,13 +120,22 @@ class Options(unittest.TestCase):
         self.assertEqual((o.verb, o.words, o.size, o.rounds, o.runtime, o.pause), (options.Verb.RUN, ['sda'], 2 << 30, 7, 60, 5000000))
         self.assertEqual((o.driver, o.sweep, o.measures), (Driver.USB_STORAGE, 'jobs=1,4', True))
 
+    def test_quick(self):
+        """What is given stays, in front of it or behind it."""
+        def read(*argv):
+            o = options.parse(argv)
+            return o.rounds, o.runtime, o.pause, o.size
+        self.assertEqual(read('sda', '--quick'), (3, 1, 0, 1 << 30))
+        self.assertEqual(read('--pause=5', '-n5', '--quick', 'sda', '--size=2G', '--runtime=2'), (5, 2, 5000000, 2 << 30))
+        self.assertEqual(read('sda'), (5, 0, 5000000, 0))
+
     def test_getopt(self):
         """As getopt_long(3): abbreviations, letters together, words between options, and its messages."""
         o = options.parse(['-qj', 'list', '--no-l', '--', '--csv'])
         self.assertEqual((o.quiet, o.json, o.no_legend, o.said, o.words), (True, True, True, 'list', ['--csv']))
         self.assertEqual(options.parse(['-n3', 'sda']).rounds, 3)
         self.assertEqual(options.parse(['--pause', '1min 30s', '--json=short']).pause, 90000000)
-        for argv, says in ((['--quick'], "unrecognized option '--quick'"), (['--no'], "option '--no' is ambiguous; possibilities: '--no-legend' '--no-pager' '--no-ask-password'"),
+        for argv, says in ((['--fast'], "unrecognized option '--fast'"), (['--no'], "option '--no' is ambiguous; possibilities: '--no-legend' '--no-pager' '--no-ask-password'"),
                            (['--csv=1'], "option '--csv' doesn't allow an argument"), (['--rounds'], "option '--rounds' requires an argument"),
                            (['-x'], "invalid option -- 'x'"), (['-n'], "option requires an argument -- 'n'")):
             with contextlib.redirect_stderr(io.StringIO()) as err:

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The steps of a measurement, and their times."""
 
+import os
 import unittest
 
+from bench import options, patterns, profile
 from bench.machine import Machine
 from bench.model import Bench, Driver, Pattern
 from bench.options import Options
@@ -83,6 +85,20 @@ class Steps(unittest.TestCase):
         self.assertEqual(s.left(len(s.steps)), 0)
         s.ended.add(UAS)
         self.assertEqual(s.left(0), 3 + 4 * 1100 + 10 + 3 + 3)
+
+    def test_quick(self):
+        """The shipped profile on both drivers of a disk, as the help says: two minutes, three rounds."""
+        o = options.parse(['sda', '--quick'])
+        f = Subject(o, Machine(), driver=BOT, first=BOT, second=UAS, available=o.size)
+        with open(os.path.join(os.path.dirname(profile.__file__), 'profiles/cdm.fio'), 'rb') as shipped:
+            found = profile.parse('cdm', 'cdm.fio', shipped.read())
+        found.drop_writes()
+        b = Bench()
+        self.assertEqual(patterns.choose(found, o, f.available, 0, b), 0)
+        s = Session(f, b)
+        s.plan()
+        self.assertEqual((len(b.patterns), max(step.round for step in s.steps)), (4, 3))
+        self.assertTrue(90 * SECOND < s.left(0) <= 120 * SECOND, s.left(0))
 
     def test_time_left(self):
         for usec, want in ((0, '0 s'), (1, '1 s'), (59 * SECOND, '59 s'), (60 * SECOND, '1 min'), (61 * SECOND, '2 min'), (3599 * SECOND, '60 min'),
