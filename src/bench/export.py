@@ -2,12 +2,14 @@
 """A result as CSV, as Markdown, and in the requested format."""
 
 import time
+from collections.abc import Sequence
 from enum import Enum, auto
 from typing import Any
 
 from bench import document, model, printing, stats, verdict
 from bench.harmless import harmless, sentence
-from bench.model import Bench, Member, Run
+from bench.model import Axis, Bench, Driver, Member, Run
+from bench.units import Measure, figure_text
 
 
 class Format(Enum):
@@ -77,25 +79,87 @@ def _code(text: str) -> str:
     return f'`{sentence(text).translate({ord("`"): chr(39), ord("|"): "/"})}`'
 
 
-def _markdown_table(b: Bench, full: bool, notes: printing.Notes) -> list[str]:
-    """The smaller one fits into the column of a forum.
+FULL = ('TEST', 'DRIVER', 'MEDIAN', 'ROUNDS', 'RANGE', 'SPREAD', 'AVERAGE', 'OTHER UNIT', 'LATENCY',
+        'COMPLETION', 'P50', 'P95', 'P99', 'NOTES', 'DIFFERENCE')
+LATENCIES = Measure.MEAN, Measure.CLAT, Measure.P50, Measure.P95, Measure.P99
+PLACES = 16  # of the column ROUNDS
 
-    There the marks of the doubts are behind the median, and LATENCY takes the place of a
-    comparison.
-    """
-    table = printing.make_table(b, True, True, notes)
-    names = [c.name for c in table.columns]
-    shown = ['PATTERN', 'DRIVER', 'MEDIAN', 'RANGE',
-             'UAS IS' if 'UAS IS' in names else 'LATENCY']
-    columns = [i for i, name in enumerate(names) if full or name in shown]
-    rows = [names]
-    for row in table.rows:
-        marks = row[names.index('SEE')]
-        if not full and marks:
-            row[printing.MEDIAN] += f' {marks}'
-        rows.append(row)
-    lines = [''.join(f'| {row[i]} ' for i in columns) + '|' for row in rows]
-    rule = ''.join('|--:' if table.columns[i].right else '|---' for i in columns) + '|'
+
+def _rate(b: Bench, pattern: int, driver: Driver, measure: Measure) -> str:
+    """ "412 MB/s", or for a mix of reads and writes the rate of each: "290 + 289 IOPS"."""
+    share = b.patterns[pattern].read_percent
+    reads, writes = (figure_text(x, measure, True)
+                     for x in stats.sides(b, pattern, driver, measure))
+    if share in (0, 100):
+        return reads if share else writes
+    return f'{reads.split(" ")[0]} + {writes}'
+
+
+def _places(values: Sequence[float], best: float) -> str:
+    """The number of rounds at each place between 0 and the best one: "......14......"."""
+    numbers = [0] * PLACES
+    for value in values:
+        numbers[int(value / best * (PLACES - 1) + 0.5)] += 1
+    return ''.join('.' if n == 0 else str(n) if n < 10 else '+' for n in numbers)
+
+
+def _best_round(b: Bench, pattern: int) -> float:
+    """Of both drivers, or of all points of a sweep."""
+    m = stats.figure(b.patterns[pattern])
+    return max(stats.of(b, i, d, m).max for i, p in enumerate(b.patterns) for d in Driver
+               if i == pattern or (b.axis is not Axis.NONE and stats.figure(p) is m))
+
+
+def _range(s: stats.Summary, measure: Measure) -> str:
+    """ "589-605 MB/s": the unit appears once if both ends have the same."""
+    low, high = figure_text(s.min, measure, True), figure_text(s.max, measure, True)
+    if low.partition(' ')[2] == high.partition(' ')[2]:
+        low = low.partition(' ')[0]
+    return f'{low}-{high}'
+
+
+def _figures(b: Bench, pattern: int, driver: Driver) -> list[str]:
+    """From MEDIAN to P99."""
+    m = stats.figure(b.patterns[pattern])
+    values = stats.samples(b, pattern, driver, m)
+    s = stats.summary(values)
+    if s.n == 0:
+        return ['-', *[''] * 10]
+    other = Measure.BYTES if m is Measure.IOPS else Measure.IOPS
+    latencies = {x: stats.of(b, pattern, driver, x).median for x in LATENCIES}
+    return [
+        _rate(b, pattern, driver, m),
+        _places(values, _best_round(b, pattern)),
+        _range(s, m),
+        f'{s.spread_percent:.{1 if s.spread_percent < 9.95 else 0}f} %',
+        figure_text(s.average, m, True),
+        _rate(b, pattern, driver, other),
+        *(figure_text(ns, x, True) if ns > 0 else '-' for x, ns in latencies.items()),
+    ]
+
+
+def _full_rows(b: Bench, notes: printing.Notes) -> list[list[str]]:
+    rows = []
+    for i in range(len(b.patterns)):
+        drivers, text = stats.drivers(b, i), verdict.pattern_text(b, i)
+        for driver in drivers:
+            said = verdict.cell_text(verdict.of_pattern(b, i)) if driver is drivers[-1] else ''
+            rows.append([text if driver is drivers[0] else '', printing.driver_label(driver),
+                         *_figures(b, i, driver), notes.of(b, i, driver), said])
+    return rows
+
+
+def _markdown_table(b: Bench, full: bool, notes: printing.Notes) -> list[str]:
+    """The smaller one fits into the column of a forum."""
+    if full:
+        names, rows = list(FULL), _full_rows(b, notes)
+        right = {name for name in FULL[2:-2] if name != 'ROUNDS'}
+    else:
+        table = printing.make_table(b, True, True, notes)
+        names, rows = [c.name for c in table.columns], table.rows
+        right = {c.name for c in table.columns if c.right}
+    rule = ''.join('|--:' if name in right else '|---' for name in names) + '|'
+    lines = [''.join(f'| {cell} ' for cell in row) + '|' for row in [names, *rows]]
     return [lines[0], rule, *lines[1:]]
 
 

@@ -107,16 +107,16 @@ def _tell_where(s: Session) -> None:
     deadline = time.monotonic() + BACK_SEC
     if not s.bench.runs:
         log.info('Nothing was measured.')
-    while True:
+    while f.interface:
         disk, label = lease.list_disk(f.machine, f.interface)
         if disk is None:
             return
         pending = disk['state'] in PENDING
         if not (pending or disk['lease']) or time.monotonic() >= deadline:
-            break
+            log.info('%s is on %s%s.', label, disk['driver'] or 'no driver',
+                     f', and its state is {disk["state"]}' if pending else '')
+            return
         time.sleep(0.1)
-    log.info('%s is on %s%s.', label, disk['driver'] or 'no driver',
-             f', and its state is {disk["state"]}' if pending else '')
 
 
 def _keep_off_uas(f: Subject) -> None:
@@ -178,7 +178,7 @@ def _measure(s: Session) -> int:
     except Ended as ended:
         code = ended.status
     f.close()
-    if session.caught() and f.interface and f.switches:
+    if session.caught():
         _tell_where(s)
     failed = Driver.UAS in s.ended and before is Driver.UAS
     if raw and failed and code == Exit.ROLLED_BACK:

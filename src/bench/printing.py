@@ -2,29 +2,24 @@
 """A result as a table for people, with the lines above and below it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from bench import doubts, stats, terminal, verdict
 from bench.harmless import sentence
-from bench.model import Axis, Bench, Conditions, Driver
+from bench.model import Bench, Conditions, Driver
 from bench.table import Column, Fold, Table
 from bench.units import Measure, bytes_text, day_text, figure_text
 
 KEY_WIDTH = 8  # of the lines above the table
-PLACES = 16  # of the column ROUNDS
 NOTES_MAX = 64
 VALUE = 240  # of a name in a line above the table
 
-# The most important figures stay: the median and the verdict.
 COLUMNS = (
-    Column('PATTERN', folds=Fold.LAST), Column('DRIVER', folds=Fold.LAST),
-    Column('MEDIAN', True, Fold.LAST), Column('ROUNDS', goes=9), Column('RANGE', True, goes=5),
-    Column('SPREAD', True, goes=8), Column('AVERAGE', True, goes=2), Column('ALSO', True, goes=3),
-    Column('LATENCY', True, goes=4), Column('CLAT', True, goes=1), Column('P50', True, goes=6),
-    Column('P95', True, goes=7), Column('P99', True, goes=10), Column('SEE', folds=Fold.BLANKS),
-    Column('UAS IS', folds=Fold.LAST),
+    Column('TEST', folds=Fold.LAST), Column('DRIVER', folds=Fold.LAST),
+    Column('READ', True, Fold.LAST), Column('WRITE', True, Fold.LAST),
+    Column('NOTES', folds=Fold.BLANKS),
 )
-MEDIAN = 2
-LATENCIES = Measure.MEAN, Measure.CLAT, Measure.P50, Measure.P95, Measure.P99
+SIDES = {2: 'read', 3: 'write'}  # by the column
 COLOURS = {verdict.Word.FASTER: terminal.GREEN, verdict.Word.SLOWER: terminal.RED,
            verdict.Word.FAILED: terminal.RED}
 
@@ -118,86 +113,78 @@ class Notes:
 # ---- the table ----
 
 
-def rate_text(b: Bench, pattern: int, driver: Driver, measure: Measure, utf8: bool) -> str:
-    """ "412 MB/s", or for a mix of reads and writes the rate of each: "290 + 289 IOPS"."""
-    share = b.patterns[pattern].read_percent
-    reads, writes = (figure_text(x, measure, utf8)
-                     for x in stats.sides(b, pattern, driver, measure))
-    if share in (0, 100):
-        return reads if share else writes
-    return f'{reads.split(" ")[0]} + {writes}'
+@dataclass
+class Test:
+    """A row: patterns that differ in nothing but the direction. A mix of both is one pattern."""
+
+    name: str
+    engine: str
+    patterns: dict[int, int]  # by the column
 
 
-def _places(values: Sequence[float], best: float) -> str:
-    """The number of rounds at each place between 0 and the best one: "......14......"."""
-    numbers = [0] * PLACES
-    for value in values:
-        numbers[int(value / best * (PLACES - 1) + 0.5)] += 1
-    return ''.join('.' if n == 0 else str(n) if n < 10 else '+' for n in numbers)
+def tests(b: Bench) -> list[Test]:
+    found: list[Test] = []
+    for i, p in enumerate(b.patterns):
+        name = verdict.pattern_text(b, i, False)
+        columns = [2] * (p.read_percent > 0) + [3] * p.writes
+        test = next((t for t in found if (t.name, t.engine) == (name, p.engine)
+                     and not t.patterns.keys() & set(columns)), None)
+        if not test:
+            test = Test(name, p.engine, {})
+            found.append(test)
+        test.patterns |= dict.fromkeys(columns, i)
+    return found
 
 
-def _best_round(b: Bench, pattern: int) -> float:
-    """Of both drivers, or of all points of a sweep."""
-    m = stats.figure(b.patterns[pattern])
-    return max(stats.of(b, i, d, m).max for i, p in enumerate(b.patterns) for d in Driver
-               if i == pattern or (b.axis is not Axis.NONE and stats.figure(p) is m))
+def _rates(b: Bench, pattern: int, driver: Driver, column: int, utf8: bool) -> str:
+    """ "412 MB/s, 393 IOPS": the medians of one direction."""
+    if not stats.rounds(b, pattern, driver):
+        return '-'
+    return ', '.join(figure_text(stats.sides(b, pattern, driver, m)[column - 2], m, utf8)
+                     for m in (Measure.BYTES, Measure.IOPS))
 
 
-def _range(s: stats.Summary, measure: Measure, utf8: bool) -> str:
-    """ "589-605 MB/s": the unit appears once if both ends have the same."""
-    low, high = figure_text(s.min, measure, utf8), figure_text(s.max, measure, utf8)
-    if low.partition(' ')[2] == high.partition(' ')[2]:
-        low = low.partition(' ')[0]
-    return f'{low}-{high}'
+def _marks(b: Bench, test: Test, driver: Driver, notes: Notes) -> str:
+    """Of the doubts: "[1] [2]", or "read [1] write [2]" if there are two patterns."""
+    marks = {column: notes.of(b, i, driver) for column, i in test.patterns.items()}
+    if len(set(marks.values())) == 1:
+        return next(iter(marks.values()))
+    return ' '.join(f'{SIDES[column]} {text}' for column, text in sorted(marks.items()) if text)
 
 
-def _name(text: str, first: bool, last: bool) -> str:
-    """The pattern in words.
-
-    If it has several lines, the second one shows what does not fit into the first one.
-    """
+def _name(text: str, line: int, lines: int) -> str:
+    """Of several lines the second one shows what does not fit into the first one."""
     words = text.split(', ')
-    if (first and last) or len(words) < 3:
-        return text if first else ''
-    return ', '.join(words[:2]) + ',' if first else ', '.join(words[2:])
-
-
-def _figures(b: Bench, pattern: int, driver: Driver, utf8: bool) -> list[str]:
-    """From MEDIAN to P99."""
-    m = stats.figure(b.patterns[pattern])
-    values = stats.samples(b, pattern, driver, m)
-    s = stats.summary(values)
-    if s.n == 0:
-        return ['-', *[''] * 10]
-    also = Measure.BYTES if m is Measure.IOPS else Measure.IOPS
-    latencies = {x: stats.of(b, pattern, driver, x).median for x in LATENCIES}
-    return [
-        rate_text(b, pattern, driver, m, utf8),
-        _places(values, _best_round(b, pattern)),
-        _range(s, m, utf8),
-        f'{s.spread_percent:.{1 if s.spread_percent < 9.95 else 0}f} %',
-        figure_text(s.average, m, utf8),
-        rate_text(b, pattern, driver, also, utf8),
-        *(figure_text(ns, x, utf8) if ns > 0 else '-' for x, ns in latencies.items()),
-    ]
+    if lines == 1 or len(words) < 3:
+        return text if line == 0 else ''
+    return (', '.join(words[:2]) + ',', ', '.join(words[2:]), '')[line]
 
 
 def make_table(b: Bench, legend: bool, markdown: bool, notes: Notes) -> Table:
+    """A line for each driver, and one that compares them. An empty direction is left out."""
     verdicts = [verdict.of_pattern(b, i) for i in range(len(b.patterns))]
     compared = any(v.word is not verdict.Word.SINGLE for v in verdicts)
-    table = Table(COLUMNS if compared else COLUMNS[:-1], legend)
-    for i, v in enumerate(verdicts):
-        drivers, text = stats.drivers(b, i), verdict.pattern_text(b, i)
-        for driver in drivers:
-            first, last = driver is drivers[0], driver is drivers[-1]
-            name = (text if first else '') if markdown else _name(text, first, last)
-            row = [name, driver_label(driver),
-                   *_figures(b, i, driver, markdown or terminal.utf8()), notes.of(b, i, driver)]
-            colours = {len(row) - 1: terminal.YELLOW}
-            if compared:
-                row.append(verdict.cell_text(v) if last else '')
-                colours[len(row) - 1] = COLOURS.get(v.word, '') if last else ''
-            table.add(row, colours)
+    found = tests(b)
+    columns = [i for i, c in enumerate(COLUMNS)
+               if i not in SIDES or any(i in t.patterns for t in found)]
+    table = Table([COLUMNS[i] for i in columns], legend)
+    for t in found:
+        drivers = [d for d in Driver if any(d in stats.drivers(b, i) for i in t.patterns.values())]
+        n = len(drivers) + compared
+        for line, driver in enumerate(drivers):
+            rates = {column: _rates(b, i, driver, column, markdown or terminal.utf8())
+                     for column, i in t.patterns.items()}
+            name = _name(t.name, line, 1 if markdown else n)
+            row = [name, driver_label(driver), rates.get(2, ''), rates.get(3, ''),
+                   _marks(b, t, driver, notes)]
+            table.add([row[i] for i in columns], {len(columns) - 1: terminal.YELLOW})
+        if compared:
+            row = [_name(t.name, len(drivers), 1 if markdown else n), 'uas is', '', '', '']
+            colours = {}
+            for column, i in t.patterns.items():
+                row[column] = verdict.cell_text(verdicts[i])
+                colours[columns.index(column)] = COLOURS.get(verdicts[i].word, '')
+            table.add([row[i] for i in columns], colours)
     return table
 
 

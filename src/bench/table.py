@@ -96,7 +96,7 @@ class Table:
                              else (text or '') + ('' if i == last else blanks))
                     parts.append(shown if text is None else
                                  terminal.coloured(shown, sgr.get(i, '')))
-                print(' '.join(parts))
+                print(' '.join(parts).rstrip())
 
     def _print_cells(self) -> None:
         """Each row as lines "HEADING: text"."""

@@ -26,7 +26,7 @@ DOUBTS_TOLD = 3  # the notes of the table have all
 class Word(StrEnum):
     """Public words."""
 
-    SAME = 'none'  # no difference seen
+    SAME = 'none'  # no certain difference
     FASTER = 'faster'  # on uas, or in the second of two results
     SLOWER = 'slower'
     ROUNDS = 'rounds'  # not enough rounds to decide
@@ -39,6 +39,7 @@ class Verdict:
     word: Word
     p: float = 1.0
     ratio: stats.Ratio | None = None
+    medians: float = 0.0  # their ratio, which proves nothing; 0: there is none
     rounds: tuple[int, int] = (0, 0)  # that count, for each
 
     @property
@@ -49,6 +50,8 @@ class Verdict:
 def of(a: Sequence[float], b: Sequence[float], practical: float = PRACTICAL) -> Verdict:
     """Compares b with a. practical: the smallest ratio that counts."""
     v = Verdict(Word.SAME, rounds=(len(a), len(b)))
+    if a and b:
+        v.medians = stats.median(b) / stats.median(a)
     if stats.least_p(len(a), len(b)) > LEVEL:
         v.word = Word.ROUNDS
         return v
@@ -105,13 +108,17 @@ def _axis_text(axis: Axis, p: Pattern) -> str:
     return ''
 
 
-def pattern_text(b: Bench, pattern: int) -> str:
-    """ "random read, 4 KiB, depth 32". Without names from a profile."""
+def pattern_text(b: Bench, pattern: int, direction: bool = True) -> str:
+    """ "random read, 4 KiB, depth 32". Without names from a profile.
+
+    direction: with "read" or "write", if it is only one of them.
+    """
     p = b.patterns[pattern]
-    kind = {0: 'write', 100: 'read'}.get(p.read_percent, 'read and write')
+    one = direction or p.read_percent not in (0, 100)
+    kind = {0: ' write', 100: ' read'}.get(p.read_percent, ' read and write') if one else ''
     share = '' if p.read_percent in (0, 50, 100) else f' ({p.read_percent} % reads)'
     order = 'random' if p.random else 'sequential'
-    words = [f'{"" if p.direct else "buffered "}{order} {kind}{share}', bytes_text(p.block_size)]
+    words = [f'{"" if p.direct else "buffered "}{order}{kind}{share}', bytes_text(p.block_size)]
     if not p.sync_engine:
         words.append(f'depth {p.iodepth}')
     if p.numjobs > 1:
@@ -134,19 +141,24 @@ def _difference_text(v: Verdict, percent: str, times: str, on: str) -> str:
 
 
 def cell_text(v: Verdict) -> str:
-    """In a table: "3.1x faster", "18% slower", "no difference", "too few rounds", "failed", ""."""
-    return _difference_text(v, '%', 'x', '') if v.differs else _CELLS[v.word]
+    """In a table: "3.1x faster", "2.0x, but not certain", "no difference", "failed", ""."""
+    if v.differs:
+        return _difference_text(v, '%', 'x', '')
+    if v.word not in (Word.SAME, Word.ROUNDS) or 1 / PRACTICAL <= (v.medians or 1) <= PRACTICAL:
+        return _CELLS[v.word]
+    decimals = 2 if v.medians < TIMES_FROM else 1 if v.medians < 10 else 0
+    return f'{v.medians:.{decimals}f}x, but not certain'
 
 
 def verdict_text(v: Verdict, on: str) -> str:
-    """ "3.1 times faster on UAS", "no difference seen".
+    """ "3.1 times faster on UAS", "no certain difference".
 
     on: " on UAS", or "" for a comparison of two results.
     """
     if v.differs:
         return _difference_text(v, ' %', ' times', on)
     return {
-        Word.SAME: 'no difference seen',
+        Word.SAME: 'no certain difference',
         Word.ROUNDS: f'too few rounds for a verdict ({v.rounds[0]} and {v.rounds[1]}; it needs '
                      f'{ROUNDS} of each, and the first one does not count)',
         Word.FAILED: 'ended before its time',
@@ -167,7 +179,7 @@ def _differences(b: Bench, verdicts: list[Verdict]) -> list[str]:
 
 
 def _alike(b: Bench, verdicts: list[Verdict], word: Word) -> list[str]:
-    """ "2 sequential and 1 random pattern: no difference seen".
+    """ "2 sequential and 1 random pattern: no certain difference".
 
     Without numbers if all patterns are like that.
     """

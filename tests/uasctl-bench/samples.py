@@ -84,6 +84,16 @@ def comparison():
     return b
 
 
+def written():
+    """Reads and writes, as with --write. Writes scatter, and twice the median proves nothing."""
+    b = comparison()
+    s8, r32 = pattern(b, 'SEQ1M-Q8T1', 'write', MiB, 8), pattern(b, 'RND4K-Q32T1', 'randwrite', 4096, 32)
+    for index, unit in (s8, MB), (r32, 4096):
+        runs(b, index, BOT, *(x * unit for x in (100, 50, 400, 60, 300)))
+        runs(b, index, UAS, *(x * unit for x in (200, 90, 380, 150, 240)))
+    return b
+
+
 def full():
     """Every feature: a mix, a sweep's axis, several machines, a finding."""
     b = comparison()
@@ -159,6 +169,7 @@ def doubted():
 
 SAMPLES = {
     'comparison': comparison, 'full': full, 'hostile': hostile, 'sweep': sweep, 'matrix': matrix,
+    'written': written,
     'single': lambda: _only(lambda r: r.driver is UAS), 'doubted': doubted, 'none': Bench,
     'hasty': lambda: _only(lambda r: r.round <= 1),  # one round of each driver that counts
 }

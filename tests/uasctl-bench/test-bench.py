@@ -218,7 +218,7 @@ class Bench(BenchCase):
         for args in ([], ['sda', 'sdb'], ['sda', '--write'], ['sda', '--driver=auto'], ['--diff', 'a'], ['sda', '--sweep=colour']):
             p = self.bench(*args, code=2)
             self.assertEqual(p.stdout, '')
-        self.assertTrue(self.bench('sda', '--quick', code=2).stderr.endswith("'--quick'\nuasctl: See uasctl bench --help.\n"))
+        self.assertTrue(self.bench('sda', '--fast', code=2).stderr.endswith("'--fast'\nuasctl: See uasctl bench --help.\n"))
 
     # What comes between
 

@@ -217,6 +217,18 @@ class BenchFiles(BenchCase):
         self.stand_on(other)
         self.assertNotIn('Name a disk', self.bench(*args).stderr)
 
+    def test_interrupted(self):
+        """The last line says on which driver the disk below the file is."""
+        with open(f'{self.dir}/data', 'wb') as f:
+            f.write(content(3))
+        self.stand_on('sdb')
+        p = self.begin(f'--file={self.dir}/data', '--profile=quick', '-n', '60')
+        p.send_signal(signal.SIGINT)
+        out, err = p.communicate(timeout=patience())
+        self.assertEqual(p.returncode, 1, out + err)
+        self.assertTrue(err.startswith('uasctl: ') and 'Interrupted.\n' in err, err)
+        self.assertIn('(sdb) is on usb-storage.\n', err)
+
     def test_syncs(self):
         """The syncs of the profile are kept. The counts of fio show whether this version syncs more often."""
         os.mkdir(f'{self.dir}/mounted')

@@ -13,8 +13,8 @@ from bench.model import Driver, Finding
 from bench.verdict import Word
 
 FASTER = 'random read, 4 KiB, depth 32: 3.1 times faster on UAS'
-SAID = FASTER + '; 2 sequential and 1 random pattern: no difference seen'
-SAME = 'no difference seen'
+SAID = FASTER + '; 2 sequential and 1 random pattern: no certain difference'
+SAME = 'no certain difference'
 
 
 def set_rates(b, pattern, driver, factor):
@@ -106,7 +106,7 @@ class Overall(unittest.TestCase):
         for r in b.runs:
             for doubt in Doubt.DEPTH, Doubt.CACHE, Doubt.MEMORY, Doubt.LOAD, Doubt.SUBMIT:
                 doubt_run(b, r, doubt)
-        self.assertIn('seen; with doubts: depth, submission, cache and 2 more', verdict.overall(b))
+        self.assertIn('difference; with doubts: depth, submission, cache and 2 more', verdict.overall(b))
         b.single = True
         self.check(b, '')
 

@@ -95,10 +95,10 @@ class Verdicts(unittest.TestCase):
                 ([120, 121, 119, 122, 118], about, Word.SLOWER, '17 % slower on UAS'),
                 ([10] * 5, [140] * 5, Word.FASTER, '14 times faster on UAS'),
                 # Every rank confirms it, but it is too small to notice.
-                (about, [104, 105, 104.5, 103.5, 103], Word.SAME, 'no difference seen'),
+                (about, [104, 105, 104.5, 103.5, 103], Word.SAME, 'no certain difference'),
                 # The means are far apart, but because of one run.
-                (about, [100.5, 101.5, 99.5, 97, 400], Word.SAME, 'no difference seen'),
-                (about, about, Word.SAME, 'no difference seen'),
+                (about, [100.5, 101.5, 99.5, 97, 400], Word.SAME, 'no certain difference'),
+                (about, about, Word.SAME, 'no certain difference'),
                 # Four against four show this by chance once in 35 times.
                 (about[:4], [300, 301, 299, 302], Word.ROUNDS, rounds % (4, 4)),
                 (about, [300], Word.ROUNDS, rounds % (5, 1)),
@@ -112,7 +112,10 @@ class Verdicts(unittest.TestCase):
 
     def test_cells(self):
         for values, want in (((300, 301, 299, 302, 298), '3.0x faster'), ((80, 81, 79, 82, 78), '20% slower'),
-                             ((100, 101, 99, 102, 98), 'no difference'), ((100,), 'too few rounds')):
+                             ((100, 101, 99, 102, 98), 'no difference'), ((100,), 'too few rounds'),
+                             ((200, 100, 95, 400, 210), '2.0x, but not certain'), ((51, 300, 40, 120, 50), '0.51x, but not certain'),
+                             ((200, 201, 199), '2.0x, but not certain'), ((1140, 1141), '11x, but not certain'), ((104, 105), 'too few rounds'),
+                             ((), 'too few rounds')):
             self.assertEqual(verdict.cell_text(verdict.of([100, 101, 99, 102, 98], values)), want)
 
     def test_disk_against_itself(self):

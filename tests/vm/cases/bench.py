@@ -119,7 +119,7 @@ def mixture_on_a_hard_disk(vm):
 
 @case(tier="full", limit=400)
 def nothing_to_gain(vm):
-    "Where the queue brings nothing no difference is seen."
+    "Where the queue brings nothing no difference is certain."
     guest, disk = begin(vm, size="8M", latency=PACE)
     result, _said = bench(guest, "-n 5 --runtime=3 --pattern=big_random")
     one = verdicts(result)["big_random"]
@@ -370,7 +370,7 @@ def both_drivers_on_a_file(vm):
 
 @case(tier="full", limit=3000, sliced=False)
 def against_itself(vm):
-    "Forty comparisons of a disk with itself, each of two measurements of its own: no difference seen, but for two at most."
+    "Forty comparisons of a disk with itself, each of two measurements of its own: no certain difference, but for two at most."
     guest, disk = begin(vm, size="48M", latency=HDD)
     results = [bench(guest, "-n 5 --runtime=1 --driver=uas --pattern=read_iops")[0]["id"] for _ in range(80)]
     seen = {}
