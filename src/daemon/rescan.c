@@ -20,11 +20,9 @@
 #include "daemon/feature/users.h"
 #include "daemon/work/records.h"
 #include "daemon/work/strings.h"
-#include "sys/facts.h"
 #include "sys/io/clock.h"
 #include "sys/quirks/modules.h"
 #include "sys/state/attachment.h"
-#include "sys/udev/hwdb.h"
 #include "sys/udev/udevdb.h"
 #include "sys/usb/usbdisk.h"
 
@@ -144,14 +142,13 @@ static void entry_take_disk(struct entry *e, struct usb_disk *d, struct attachme
         struct manager *m = e->manager;
         struct disk *disk = &e->life.disk;
 
-        facts_complete(&m->roots, &m->config, &d->facts);
+        record_complete(m, &d->facts);
         if (!disk->facts.interface[0] ||
             disk->facts.driver != d->facts.driver) /* a trial may have begun, or ended */
                 keepoff_schedule(m);
-        facts_complete_hwdb(&m->roots, &d->facts);
         keepoff_see(e, &d->facts);
         if (m->looked && keepoff_review(m, &d->facts)) /* at the start once for all disks */
-                facts_complete(&m->roots, &m->config, &d->facts);
+                record_complete(m, &d->facts);
         trouble_judge(e, &d->facts);
         entry_note_unbound(e, &d->facts);
         disk->facts = d->facts;

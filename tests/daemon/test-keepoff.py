@@ -5,12 +5,16 @@
 import fcntl
 import json
 import os
+import shutil
+import subprocess
 import time
+import unittest
 
 from machine import INTERFACE, Machine, let_pass, main, until
 import privatebus
 from tree import BOOT, PIPES
 
+COMPILE = os.environ.get('SYSTEMD_HWDB') or shutil.which('systemd-hwdb')
 PARAMETER = 'sys/module/usb_storage/parameters/quirks'
 RECORD = '1209:5a5a:S1@0000:00:14.0/ss/1=state=%s firmware=0214 kernel=6.1.0-test boot=%s date=- reason=it failed\n'
 
@@ -63,6 +67,23 @@ class KeptOff(Machine):
         until(lambda: self.quirks() == '1209:5a5a:u', 'its entry is there')
         self.put_back(7)
         until(lambda: self.quirks() == '', 'it has gone')
+
+    @unittest.skipUnless(COMPILE, 'no systemd-hwdb')
+    def test_verdict_before_udev(self):
+        """At plug-in the hwdb has the verdict, also if the quirks change with the disk and its facts are read again."""
+        self.tree.write('etc/udev/hwdb.d/61-uasd.hwdb', 'usb:v1209p5A5A*\n UASD_DB_1=bad;*;*;A list;2026-11\n')
+        subprocess.run([COMPILE, 'update', '--strict', '--root', self.tree.top], check=True)
+        self.tree.remove('2-1', 'sdz')
+        self.tree.disk('2-1', 'sdz', 'usb-storage', uas=False)
+        self.hears()
+        self.both()
+        self.ctl('policy', 'sdz', 'usb-storage')
+        self.assertEqual(self.quirks(), '')
+        self.pull()
+        until(lambda: self.quirks() == '1209:5a5a:u', 'its entry is there')
+        self.put_back(7)
+        until(lambda: self.quirks() == '', 'it has gone')
+        self.assertEqual([disk['Verdict'] for disk in self.managed_disks()], ['bad'])
 
     def test_boot_entry(self):
         """UAS has failed with a disk: with BootEntry=auto the unit that writes boot entries is started at each start of uasd, once,

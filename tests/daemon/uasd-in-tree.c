@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <systemd/sd-bus.h>
+#include <systemd/sd-hwdb.h>
 #include <unistd.h>
 
 #include "common/child.h"
@@ -24,14 +25,23 @@
  * exists, is an event, "ACTION SUBSYSTEM NAME [INTERFACE]"; "lost" stands for lost events. While
  * the file "at-fsync" exists, each fsync makes the file "in-fsync" and waits until a test has
  * removed it. The file "looks" gets a byte for each quick look for users. With a file "no-uevents"
- * the kernel gives no events, with a file "no-fork" uasd gets no child. logind's
- * "run/systemd/seats" is that of the folder. The user who runs the test is root for uasd, on the
+ * the kernel gives no events, with a file "no-fork" uasd gets no child. The hwdb and logind's
+ * "run/systemd/seats" are those of the folder. The user who runs the test is root for uasd, on the
  * bus and at the private socket.
  *
  * The linker replaces the functions that tests/daemon/meson.build names with --wrap.
  */
 
 static const char *top;
+
+int __wrap_sd_hwdb_new(sd_hwdb **ret);
+int __wrap_sd_hwdb_new(sd_hwdb **ret)
+{
+        char path[PATH_MAX];
+
+        (void) snprintf(path, sizeof(path), "%s/etc/udev/hwdb.bin", top);
+        return sd_hwdb_new_from_path(path, ret);
+}
 
 pid_t __real_child_spawn(const struct program *p);
 pid_t __wrap_child_spawn(const struct program *p);

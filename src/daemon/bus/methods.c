@@ -14,8 +14,7 @@
 #include "daemon/feature/lease.h"
 #include "daemon/feature/requests.h"
 #include "daemon/feature/switches.h"
-#include "sys/facts.h"
-#include "sys/udev/hwdb.h"
+#include "daemon/work/records.h"
 #include "sys/udev/udevdb.h"
 
 #define MAY_SWITCH "org.uasd1.switch"
@@ -166,8 +165,7 @@ static void facts_now(const struct entry *e, struct facts *ret)
         struct manager *m = e->manager;
 
         *ret = e->life.disk.facts;
-        facts_complete(&m->roots, &m->config, ret);
-        facts_complete_hwdb(&m->roots, ret);
+        record_complete(m, ret);
 }
 
 static int call_refuse_stopping(const struct call *c)

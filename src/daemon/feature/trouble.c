@@ -7,7 +7,6 @@
 #include "daemon/feature/report.h"
 #include "daemon/work/records.h"
 #include "sys/block/counts.h"
-#include "sys/facts.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
 #include "sys/state/history.h"
@@ -90,7 +89,7 @@ static void trouble_distrust(struct entry *e, const struct finding *finding)
         if (f->trial_open)
                 (void) attachment_drop_override(&m->roots, f, DRIVER_UAS);
         /* Reported together with the decision. */
-        facts_complete(&m->roots, &m->config, f);
+        record_complete(m, f);
         trouble_judge(e, f);
         decide(f, &e->life.disk.decision);
         report_distrust(e, reason);

@@ -8,11 +8,13 @@
 #include "common/util.h"
 #include "daemon/feature/keepoff.h"
 #include "daemon/work/child.h"
+#include "sys/facts.h"
 #include "sys/io/clock.h"
 #include "sys/state/history.h"
 #include "sys/state/settings.h"
 #include "sys/state/store.h"
 #include "sys/state/trims.h"
+#include "sys/udev/hwdb.h"
 
 /*
  * The durable records: histories, policies, TRIM. A child writes them one by one, in the order in
@@ -210,6 +212,12 @@ void record_judge(const struct manager *m, struct facts *f)
 
         if (m->records)
                 history_judge_here(&m->roots, record_read(m, f, &h) > 0 ? &h : NULL, f);
+}
+
+void record_complete(const struct manager *m, struct facts *f)
+{
+        facts_complete(&m->roots, &m->config, f);
+        facts_complete_hwdb(&m->roots, f);
 }
 
 void record_stop(struct manager *m)

@@ -42,5 +42,7 @@ bool record_pending(const struct manager *m, const struct facts *f);
 /* As history_read() and history_recall(), with all unwritten records. */
 int record_read(const struct manager *m, const struct facts *f, struct history *ret);
 void record_judge(const struct manager *m, struct facts *f);
+/* As facts_complete() and facts_complete_hwdb(): before udev has a record, the hwdb is asked. */
+void record_complete(const struct manager *m, struct facts *f);
 /* Waits some seconds for unwritten records. */
 void record_stop(struct manager *m);
