@@ -76,6 +76,8 @@ const char *trim_advice(const struct trim_facts *t, enum driver driver)
                 return "To keep it on for this one: uasctl trim DISK on";
         if (t->used_bytes > 0 || t->mode[0] == '\0')
                 return NULL;
+        if (t->kept == TRIM_KEPT && t->no_udevd)
+                return "Only udev turns it on, and no udevd runs here";
         if (t->kept == TRIM_KEPT && t->offer == TRIM_OFFER_YES)
                 return "udev has not turned it on. To ask it again: uasctl trim DISK on";
         if (t->kept == TRIM_KEPT)

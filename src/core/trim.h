@@ -54,7 +54,8 @@ struct trim_facts {
         uint64_t used_bytes; /* discard_max_bytes, the largest request of the kernel; 0: it sends
                                 none */
         enum trim_kept kept;
-        bool choice; /* the disk offers UAS as well */
+        bool choice;   /* the disk offers UAS as well */
+        bool no_udevd; /* udev, which turns it on, does not run here */
 };
 
 /* Fills offer and max_bytes from the pages in sysfs, with their headers; n 0: not there. */

@@ -7,6 +7,7 @@
 #include "ctl/capture.h"
 #include "ctl/output.h"
 #include "sys/io/sysfs.h"
+#include "sys/platform/udevd.h"
 #include "sys/state/attachment.h"
 #include "sys/state/settings.h"
 #include "sys/state/switch-record.h"
@@ -230,6 +231,7 @@ void health_read(const struct roots *roots, const struct view *v, struct health 
                 scsi_counts_read(roots, l->lun->disk.name, &l->counts);
                 trim_read(roots, l->lun->disk.name, &l->trim);
                 l->trim.choice = view_capable(v);
+                l->trim.no_udevd = !udevd_runs(roots);
                 kept = trims_lookup(roots, f, l->lun->lun, l->lun->disk.name, &max);
                 l->trim.kept = TRIM_NOT_KEPT;
                 if (kept >= 0)

@@ -128,6 +128,16 @@ class Status(unittest.TestCase):
         self.assertEqual(self.disk('sda')['trim'], [dict(one, used=True, kept=True, mode='unmap', max_bytes=2146435072, advice=None)])
         self.assertIn('TRIM: sda: in use under both drivers, because it is kept on.\n', self.text())
 
+    def test_trim_without_udevd(self):
+        "Only udev turns it on again. Where it does not run, the advice is not to ask it."
+        self.tree.disk('2-1', 'sda', serial='S1')
+        self.trims('sda', 'full', 0, self.PAGES)
+        self.tree.write('etc/uasd/trim', f'1209:5a5a:S1=on 0:2146435072:{self.tree.medium("sda")}\n')
+        self.assertIn('(LBPU). Only udev turns it on, and no udevd runs here.\n', self.text())
+        self.tree.write('run/udev/control', '')
+        self.tree.write('proc/net/unix', 'Num RefCount Protocol Flags Type St Inode Path\n0: 2 0 0 5 1 9 /run/udev/control\n')
+        self.assertEqual(self.disk('sda')['trim'][0]['advice'], 'udev has not turned it on. To ask it again: uasctl trim DISK on')
+
     def test_trim_of_another(self):
         """The setting of another disk behind this bridge, of an older uasd, and of this disk, which does not offer TRIM any more."""
         self.tree.disk('2-1', 'sda', 'uas', serial='S1')
