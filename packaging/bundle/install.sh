@@ -417,26 +417,30 @@ row() {
         printf '%-3s %-12s %s\n' "$1" "$2" "$3"
 }
 
+# uasctl knows Module= of uasd.conf, and modprobe's rules.
 check_uas() {
-        if [ -d /sys/bus/usb/drivers/uas ]; then row ok uas "The driver uas is there."
-        elif grep -q '/uas\.ko' "/lib/modules/$(uname -r)/modules.dep" "/lib/modules/$(uname -r)/modules.builtin" 2>/dev/null; then
-                row ok uas "The module uas is there; uasd loads it."
-        elif [ -e /var/packages/uas/target/uas/uas.ko ]; then row '?' uas "The package uas has a module for this kernel."
+        if said=$(LC_ALL=C "$here/lib/ld.so" --library-path "$here/lib" "$here/bin/uasctl" module 2>&1); then
+                row ok uas "$(plain "$said")"
         else
-                row no uas "This kernel has no uas. uasctl lists and explains the disks; no disk can be moved."
+                row no uas "$(plain "$said") uasctl lists and explains the disks; no disk can be moved."
                 return 1
         fi
+}
+
+# Messages of uasctl, on one line.
+plain() {
+        echo "$1" | sed 's/^uasctl: //' | tr '\n' ' ' | sed 's/ *$//'
 }
 
 check_all() {
         status=0
         if problem=$(cannot_run); then row no programs "$problem"; status=1
         else
+                check_uas || status=1
                 row ok kernel "Linux $(uname -r)"
                 row ok programs "They run here."
                 row ok "OFD locks" "Linux has them since 3.15."
         fi
-        check_uas || status=1
         if [ -d /sys/bus/usb/drivers/usb-storage ] || grep -q usb-storage "/lib/modules/$(uname -r)/modules.dep" 2>/dev/null; then
                 row ok usb-storage "The driver usb-storage is there."
         else row '?' usb-storage "The driver usb-storage is not loaded."; fi
