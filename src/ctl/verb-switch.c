@@ -286,9 +286,14 @@ static int switch_alone(struct ctl *c, struct wish *w)
 {
         const struct view *v = w->disk = c->v;
         struct outcome o = {.code = UASD_EXIT_DEFERRED};
+        sigset_t ends, before;
         struct plan plan;
         int r;
 
+        (void) sigemptyset(&ends);
+        (void) sigaddset(&ends, SIGINT);
+        (void) sigaddset(&ends, SIGTERM);
+        (void) sigaddset(&ends, SIGHUP);
         plan_switch(v, w->target, w->force, &plan);
         if (plan.refusal.code != UASD_EXIT_OK) {
                 log_error("%s: %s", VIEW_LABEL(v), _(refusal_text(&plan.refusal)));
@@ -302,15 +307,19 @@ static int switch_alone(struct ctl *c, struct wish *w)
                         tell_wish(w);
                 return r;
         }
-        if (plan.code != UASD_EXIT_DEFERRED) {
-                say_trim_is_lost(c, v, plan.decision.target);
-                alone_run(c, NULL, driver_to_string(plan.decision.target), on_step, w, &o);
-        }
-        if (o.code == UASD_EXIT_DEFERRED)
+        if (plan.code == UASD_EXIT_DEFERRED)
                 return alone_refuse(c, &o);
-        r = tell_outcome(VIEW_LABEL(v), &o);
+        say_trim_is_lost(c, v, plan.decision.target);
+        /* A signal ends uasctl when the request of a switch that succeeds is recorded. */
+        (void) sigprocmask(SIG_BLOCK, &ends, &before);
+        alone_run(c, NULL, driver_to_string(plan.decision.target), on_step, w, &o);
+        if (o.code == UASD_EXIT_DEFERRED)
+                r = alone_refuse(c, &o);
+        else
+                r = tell_outcome(VIEW_LABEL(v), &o);
         if (r == UASD_EXIT_OK)
                 r = switch_mark(c, w);
+        (void) sigprocmask(SIG_SETMASK, &before, NULL);
         return r;
 }
 
@@ -424,7 +433,7 @@ static int wait_local(struct ctl *c, const char *id, uint64_t end)
                                  driver_to_string(v->disk.decision.target));
                         (void) client_say_command(&c->client, REMEDY_START, NULL,
                                                   _("To start it:"));
-                        return UASD_EXIT_DEFERRED;
+                        return UASD_EXIT_FAILED;
                 }
                 if (!state_is_pending(v->disk.state))
                         return UASD_EXIT_OK;

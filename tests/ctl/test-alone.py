@@ -8,6 +8,7 @@
 import glob
 import os
 import pathlib
+import signal
 import sys
 import unittest
 
@@ -104,6 +105,21 @@ class Alone(unittest.TestCase):
             with self.subTest(line=line):
                 self.assertIn(text, self.run_ctl('switch', 'sda', 'uas', code=code))
                 self.assertEqual(self.marks(), '')
+
+    def test_interrupted(self):
+        """^C while uasd-switch works: uasctl ends by it, and the request is recorded if the switch succeeds."""
+        for end, marks in ('END 7 verify it failed', ''), ('END 0 verify moved', 'OVERRIDE=uas'):
+            self.switch('STEP prepare 1', 'kill -INT $PPID', end)
+            with self.subTest(end=end):
+                self.run_ctl('switch', 'sda', 'uas', code=-signal.SIGINT)
+                self.assertIn(marks, self.marks())
+                self.assertEqual(bool(marks), bool(self.marks()))
+
+    def test_wait(self):
+        """uasd would switch it: that will not happen by itself, so it is no deferred one."""
+        self.tree.write('etc/uasd/uasd.conf', '[uasd]\nPolicy=uas\n')
+        said = self.run_ctl('wait', 'sda', code=1)
+        self.assertIn('2-1:1.0: uasd would switch it to uas, but is not running. uasctl: To start it: /etc/init.d/uasd start', said)
 
     def test_refused(self):
         self.switch('END 0 verify moved')

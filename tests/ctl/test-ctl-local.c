@@ -333,8 +333,8 @@ static void verbs_without_daemon(void **state)
         assert_int_equal(RUN(f, &defaults, out, "switch", "sdb", "uas"), UASD_EXIT_FAILED);
         assert_int_equal(RUN(f, &defaults, out, "policy", "sdb", "uas"), UASD_EXIT_FAILED);
         assert_int_equal(RUN(f, &defaults, out, "forget", "sdb"), UASD_EXIT_FAILED);
-        /* It is on the wrong driver, and no switch is under way. */
-        assert_int_equal(RUN(f, &defaults, out, "wait", "sdb"), UASD_EXIT_DEFERRED);
+        /* It is on the wrong driver, and nothing will switch it. */
+        assert_int_equal(RUN(f, &defaults, out, "wait", "sdb"), UASD_EXIT_FAILED);
 }
 
 /* The same disk behind a hub, with two LUNs, below a controller. */
