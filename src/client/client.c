@@ -102,12 +102,30 @@ int source_local(const struct client *c, enum detail detail, struct courses *cou
         return UASD_EXIT_OK;
 }
 
+/* The users of the disks that wait. To find them uasd may walk over all processes, so it is asked
+ * only if a disk waits. */
+static void source_find_users(struct remote *remote, struct courses *courses)
+{
+        struct courses now = {};
+
+        for (size_t i = 0; i < courses->n; i++)
+                if (courses->list[i].state == STATE_WAITING && !courses->list[i].inhibited) {
+                        if (remote_read(remote, &now) < 0)
+                                return;
+                        courses_done(courses);
+                        *courses = TAKE_STRUCT(now);
+                        return;
+                }
+}
+
 int source_read(const struct client *c, enum detail detail, struct views *ret)
 {
         _cleanup_(remote_close) struct remote remote = {};
         _cleanup_(courses_done) struct courses courses = {};
         bool answers = source_ask(c, REMOTE_LOOK, detail != DETAIL_BRIEF, &remote, &courses);
 
+        if (answers && detail == DETAIL_BRIEF)
+                source_find_users(&remote, &courses);
         return source_local(c, detail, answers ? &courses : NULL, ret);
 }
 

@@ -34,14 +34,15 @@ static void local_warn_once(const char *file, int line, const char *what, void *
 }
 
 /* Without uasd no switch is wanted. disk.unattended has what uasd would do. */
-static enum state derive_state(const struct roots *roots, const struct disk *d)
+static enum state derive_state(const struct roots *roots, const struct disk *d, usec_t *ret_ends)
 {
-        uint64_t deadline;
+        usec_t deadline = 0;
         const struct standing s = {
                 .switching = switch_at_work(roots, d->facts.interface),
                 .held = hold_in_force(roots, &d->facts, now_boottime(), &deadline),
         };
 
+        *ret_ends = s.held ? deadline : 0;
         return state_derive(d, &s);
 }
 
@@ -61,8 +62,9 @@ static int read_facts(const struct roots *roots, const char *interface, struct d
         return r;
 }
 
-static void local_complete(const struct roots *roots, const struct config *c, struct disk *d)
+static void local_complete(const struct roots *roots, const struct config *c, struct view *v)
 {
+        struct disk *d = &v->disk;
         struct attachment_mark mark = {};
 
         facts_complete(roots, c, &d->facts);
@@ -71,7 +73,7 @@ static void local_complete(const struct roots *roots, const struct config *c, st
         (void) attachment_read(roots, &d->facts, &mark);
         d->cancelled = mark.cancelled && decision_wants_switch(&d->facts, &d->decision);
         d->unattended = decision_wants_switch(&d->facts, &d->decision) && !d->cancelled;
-        d->state = derive_state(roots, d);
+        d->state = derive_state(roots, d, &v->ends);
 }
 
 static void read_one(const struct roots *roots, const struct config *c, const char *interface,
@@ -90,7 +92,7 @@ static void read_one(const struct roots *roots, const struct config *c, const ch
         if (course && detail == DETAIL_BRIEF)
                 facts_recall_attachment(roots, &v.disk.facts);
         else
-                local_complete(roots, c, &v.disk);
+                local_complete(roots, c, &v);
         if (course)
                 view_take_course(&v, course, true);
         if (course && detail == DETAIL_BRIEF)

@@ -8,8 +8,8 @@
 
 /* The parts of a disk that are read. */
 enum detail {
-        DETAIL_BRIEF, /* with its course only the attributes in sysfs, and no sentence but diagnosis
-                       */
+        DETAIL_BRIEF,    /* with its course only the attributes in sysfs, and no sentence but
+                            diagnosis;    the users only of disks that wait */
         DETAIL_NO_USERS, /* without its course there is no walk over all processes */
         DETAIL_ALL,
 };

@@ -20,9 +20,11 @@ static int read_course(sd_bus_message *m, struct course *ret)
         const char *id, *state, *target, *reason, *verdict, *inhibited, *lease, *step, *text,
                 *former;
         int r, s, t = DRIVER_NONE, w, cancelled, code;
+        uint64_t since, ends;
 
         r = sd_bus_message_read(m, UASD_BUS_COURSE, &id, &state, &target, &reason, &verdict,
-                                &cancelled, &inhibited, &lease, &code, &step, &text, &former);
+                                &cancelled, &inhibited, &lease, &code, &step, &text, &former,
+                                &since, &ends);
         if (r <= 0)
                 return r;
         s = state_from_string(state);
@@ -35,6 +37,8 @@ static int read_course(sd_bus_message *m, struct course *ret)
                                .target = (enum driver) t,
                                .verdict = (enum verdict) w,
                                .cancelled = cancelled,
+                               .since = since,
+                               .ends = ends,
                                .inhibited = copy_if_said(inhibited),
                                .outcome.code = code};
         (void) copy_string(ret->interface, sizeof(ret->interface), id);

@@ -74,6 +74,8 @@ void view_take_course(struct view *v, struct course *course, bool users)
         d->state = course->state;
         d->unattended = false;
         d->cancelled = course->cancelled;
+        v->since = course->since;
+        v->ends = course->ends;
         d->outcome = course->outcome;
         d->facts.verdict = course->verdict;
         d->decision.target = course->target;
@@ -95,6 +97,14 @@ char *view_block_names(const struct view *v, char *ret, size_t size)
         if (!*luns_names(v->disk.luns, v->disk.n_luns, ret, size))
                 (void) copy_string(ret, size, "-");
         return ret;
+}
+
+const char *view_name(const struct view *v)
+{
+        for (size_t i = 0; i < v->disk.n_luns; i++)
+                if (v->disk.luns[i].disk.name[0])
+                        return v->disk.luns[i].disk.name;
+        return v->disk.facts.port;
 }
 
 const char *view_label(const struct view *v, char ret[static VIEW_LABEL_MAX])

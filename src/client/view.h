@@ -24,6 +24,7 @@ struct course {
         enum driver target;
         enum verdict verdict;
         bool cancelled;
+        usec_t since, ends; /* as in struct view */
         char reason_id[64]; /* of a newer uasd: perhaps a word that is unknown here */
         char *inhibited;    /* the last six as in struct disk */
         char lease[LEASE_TEXT_MAX];
@@ -46,6 +47,8 @@ void view_take_course(struct view *v, struct course *course, bool users);
 #define VIEW_LABEL_MAX (INTERFACE_NAME_MAX + 64)
 const char *view_label(const struct view *v, char ret[static VIEW_LABEL_MAX]);
 #define VIEW_LABEL(v) view_label(v, (char[VIEW_LABEL_MAX]){})
+/* "sda", or without a block device its port. */
+const char *view_name(const struct view *v);
 /* "sdb sdc", or "-". */
 char *view_block_names(const struct view *v, char *ret, size_t size);
 /* The driver's name, or NULL without one. */

@@ -12,7 +12,7 @@
 /* A disk in the answer of ListDisks, as only uasd knows it: id, state, target, reason_id,
  * verdict, cancelled, inhibited, lease, then code, step and text of the outcome. The last one has
  * the names of its block devices before a switch that is under way. */
-#define UASD_BUS_COURSE "(sssssbssisss)"
+#define UASD_BUS_COURSE "(sssssbssissstt)"
 /* A user: the id of its disk, then as in the property Busy. */
 #define UASD_BUS_COURSE_USER "(ssssssus)"
 /* prefix of a UUID in Busy, for a holder that is not a block device */

@@ -17,6 +17,8 @@ struct view {
         char reason[2048];   /* a sentence */
         char reason_id[64];  /* a stable word */
         char former[64];     /* "sda sdb": its block devices before the switch under way */
+        usec_t since;        /* it waits since then: CLOCK_BOOTTIME in usec, or 0 */
+        usec_t ends;         /* its trial or hold ends then: the same */
         int users_error;     /* 0, or -errno: the users could not be found */
 };
 

@@ -197,7 +197,7 @@ int hosts_list(const struct options *o, char **words)
 
         if (o->given & OPTION_TREE)
                 return log_failure(UASD_EXIT_USAGE, "--tree shows one machine.");
-        if (columns_parse(o->columns, &columns) < 0)
+        if (columns_parse(o->columns, false, &columns) < 0)
                 return UASD_EXIT_USAGE;
         if (columns.n == COLUMNS_MAX)
                 return log_failure(UASD_EXIT_USAGE, "More than %i columns are too many.",

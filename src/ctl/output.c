@@ -7,20 +7,28 @@
 #include "common/gettext.h"
 #include "common/log.h"
 #include "common/util.h"
+#include "ctl/brief.h"
 #include "term/terminal.h"
 
-const char *const sgr_of_state[_STATE_MAX] = {
+static const char *const sgr_of_state[_STATE_MAX] = {
         [STATE_SETTLED] = SGR_GREEN,    [STATE_HELD] = SGR_YELLOW,  [STATE_WAITING] = SGR_YELLOW,
         [STATE_SWITCHING] = SGR_YELLOW, [STATE_TRIAL] = SGR_YELLOW, [STATE_FAILED] = SGR_RED,
         [STATE_UNBOUND] = SGR_RED,      [STATE_IGNORED] = SGR_DIM,  [STATE_INCAPABLE] = SGR_DIM,
 };
 
+const char *output_colour(const struct view *v)
+{
+        if (v->disk.state == STATE_SETTLED && brief_advice(v))
+                return SGR_YELLOW;
+        return sgr_of_state[v->disk.state];
+}
+
 void output_head(const struct view *v, const char *text)
 {
         _cleanup_free_ char *lines = fold_indented(text, 2);
 
-        printf("%s%s%s %s\n", colour(sgr_of_state[v->disk.state]), style_utf8() ? "●" : "*",
-               colour_end(), lines);
+        printf("%s%s%s %s\n", colour(output_colour(v)), style_utf8() ? "●" : "*", colour_end(),
+               lines);
 }
 
 #define KEY_WIDTH 10
@@ -100,26 +108,28 @@ void output_line(int used, const char *text)
 
 /* ---- columns ---- */
 
-/* Texts of people and devices are folded. Other columns are left out of the default table if it is
- * too wide. */
+/* On a terminal that is too narrow, long texts are cut or folded, and columns of the default table
+ * are left out. */
 static const struct {
         const char *name;
-        enum fit_fold folds; /* these three as in struct table_column */
+        enum fit_fold folds; /* these four as in struct table_column */
         unsigned goes;
         int flags;
+        unsigned narrow;
         enum detail needs;
 } rows[_COLUMN_MAX] = {
         [COLUMN_ID] = {"ID"},
         [COLUMN_BUS] = {"BUS", .flags = SCOLS_FL_RIGHT},
-        [COLUMN_PORT] = {"PORT"},
-        [COLUMN_DISKS] = {"DISKS", FIT_BLANKS, 5},
+        [COLUMN_PORT] = {"PORT", FIT_WHOLE, 1},
+        [COLUMN_DISK] = {"DISK", FIT_BLANKS},
         [COLUMN_SIZE] = {"SIZE", FIT_WHOLE, 2, SCOLS_FL_RIGHT},
-        [COLUMN_SPEED] = {"SPEED", FIT_WHOLE, 3, SCOLS_FL_RIGHT},
+        [COLUMN_LINK] = {"LINK", FIT_WHOLE, 4, SCOLS_FL_RIGHT},
         [COLUMN_DRIVER] = {"DRIVER"},
         [COLUMN_TARGET] = {"TARGET"},
-        [COLUMN_STATE] = {"STATE", FIT_WHOLE, 4},
+        [COLUMN_STATE] = {"STATE", FIT_SHORT, .narrow = 18},
+        [COLUMN_STATE_ID] = {"STATE-ID"},
         [COLUMN_WHY] = {"WHY", FIT_CUT},
-        [COLUMN_PRODUCT] = {"PRODUCT", FIT_CUT, 1},
+        [COLUMN_PRODUCT] = {"PRODUCT", FIT_SHORT, 3, .narrow = 8},
         [COLUMN_BRIDGE] = {"BRIDGE"},
         [COLUMN_REVISION] = {"REVISION"},
         [COLUMN_SERIAL] = {"SERIAL"},
@@ -135,9 +145,15 @@ static const struct {
 };
 
 static const struct columns shown = {
-        {COLUMN_ID, COLUMN_DISKS, COLUMN_SIZE, COLUMN_SPEED, COLUMN_DRIVER, COLUMN_STATE,
-         COLUMN_WHY, COLUMN_PRODUCT},
-        8,
+        {COLUMN_DISK, COLUMN_PRODUCT, COLUMN_SIZE, COLUMN_LINK, COLUMN_DRIVER, COLUMN_STATE,
+         COLUMN_PORT},
+        7,
+};
+/* The first one carries the tree. */
+static const struct columns shown_as_tree = {
+        {COLUMN_PORT, COLUMN_DISK, COLUMN_PRODUCT, COLUMN_SIZE, COLUMN_LINK, COLUMN_DRIVER,
+         COLUMN_STATE},
+        7,
 };
 
 struct table_column column_describe(enum column c, bool named)
@@ -146,6 +162,7 @@ struct table_column column_describe(enum column c, bool named)
                                      .fixed = true,
                                      .flags = rows[c].flags,
                                      .folds = rows[c].folds,
+                                     .narrow = rows[c].narrow,
                                      .goes = named ? 0 : rows[c].goes};
 }
 
@@ -176,12 +193,12 @@ static void tell_unknown(const char *name, size_t length)
         log_error("There is no column '%.*s'. There are: %s.", (int) length, name, list);
 }
 
-int columns_parse(const char *spec, struct columns *ret)
+int columns_parse(const char *spec, bool tree, struct columns *ret)
 {
         struct columns c = {};
 
         if (!spec || *spec == '+')
-                c = shown;
+                c = tree ? shown_as_tree : shown;
         if (spec && *spec == '+')
                 spec++;
         for (const char *at = spec; at;) {
@@ -200,15 +217,6 @@ int columns_parse(const char *spec, struct columns *ret)
         }
         *ret = c;
         return 0;
-}
-
-/* "480M/5000M": the present speed, and the possible one if it is higher. */
-static void speed_text(const struct facts *f, char *ret)
-{
-        if (f->speed_mbps)
-                text_add(ret, CELL_MAX, "%uM", f->speed_mbps);
-        if (facts_slow_link(f))
-                text_add(ret, CELL_MAX, "/%uM", f->max_speed_mbps);
 }
 
 /* The sum of all LUNs: a cell has room for one number. */
@@ -245,19 +253,22 @@ const char *column_text(enum column c, const struct view *v, char ret[static CEL
                 break;
         case COLUMN_PORT:
                 return make_harmless(f->port, ret, CELL_MAX);
-        case COLUMN_DISKS:
+        case COLUMN_DISK:
                 return make_harmless(view_block_names(v, text, sizeof(text)), ret, CELL_MAX);
         case COLUMN_SIZE:
                 sizes_text(d, ret);
                 break;
-        case COLUMN_SPEED:
-                speed_text(f, ret);
+        case COLUMN_LINK:
+                if (f->speed_mbps)
+                        (void) brief_speed(f->speed_mbps, ret, CELL_MAX);
                 break;
         case COLUMN_DRIVER:
                 return make_harmless(view_driver(v) ?: "", ret, CELL_MAX);
         case COLUMN_TARGET:
                 return view_target(v) ?: ret;
         case COLUMN_STATE:
+                return make_harmless(brief_state(v, text), ret, CELL_MAX);
+        case COLUMN_STATE_ID:
                 return state_to_string(d->state);
         case COLUMN_WHY:
                 return make_harmless(view_why(v), ret, CELL_MAX);

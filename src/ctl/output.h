@@ -15,8 +15,8 @@
 #define HARMLESS(s) make_harmless(s, (char[OUTPUT_TEXT_MAX]){}, OUTPUT_TEXT_MAX)
 #define SENTENCE(s) harmless_sentence(s, (char[OUTPUT_TEXT_MAX]){}, OUTPUT_TEXT_MAX)
 
-/* One of SGR_*. */
-extern const char *const sgr_of_state[_STATE_MAX];
+/* One of SGR_*, by the state: a disk at rest with advice is not green. */
+const char *output_colour(const struct view *v);
 
 /* Replaces DISK in advice by the name of this disk, so that the command can be pasted. Returns ret.
  */
@@ -41,17 +41,18 @@ const char *output_clock(uint64_t usec, char ret[static CLOCK_MAX]);
 /* The rest of a line after `used` cells, folded on a terminal. */
 void output_line(int used, const char *text);
 
-/* The columns of `uasctl list`. They have the names of the members of JSON, if there is one. */
+/* The columns of `uasctl list`. */
 enum column {
         COLUMN_ID,
         COLUMN_BUS,
         COLUMN_PORT,
-        COLUMN_DISKS,
+        COLUMN_DISK,
         COLUMN_SIZE,
-        COLUMN_SPEED,
+        COLUMN_LINK,
         COLUMN_DRIVER,
         COLUMN_TARGET,
         COLUMN_STATE,
+        COLUMN_STATE_ID,
         COLUMN_WHY,
         COLUMN_PRODUCT,
         COLUMN_BRIDGE,
@@ -77,9 +78,10 @@ struct columns {
 
 /*
  * spec: names separated by commas, in either case. With "+" in front they follow the default
- * columns. NULL: only the default. Returns 0, or -EINVAL, reported.
+ * columns. NULL: only the default. tree: the port is the first of these. Returns 0, or -EINVAL,
+ * reported.
  */
-int columns_parse(const char *spec, struct columns *ret);
+int columns_parse(const char *spec, bool tree, struct columns *ret);
 
 /* named: the user asked for it, so it is not left out. */
 struct table_column column_describe(enum column c, bool named);

@@ -2,6 +2,7 @@
 #include "ctl/context.h"
 #include "ctl/options.h"
 
+#include "ctl/brief.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
@@ -32,14 +33,14 @@ static void tree_done(struct tree *t)
 static const char *hub_text(const struct hub *h, enum column c, char ret[static CELL_MAX])
 {
         ret[0] = '\0';
-        if (c == COLUMN_ID)
+        if (c == COLUMN_ID || c == COLUMN_PORT)
                 return make_harmless(h->name, ret, CELL_MAX);
         if (c == COLUMN_DRIVER)
                 return make_harmless(h->driver, ret, CELL_MAX);
         if (c == COLUMN_PRODUCT)
                 return make_harmless(h->product, ret, CELL_MAX);
-        if (c == COLUMN_SPEED && h->speed_mbps)
-                (void) snprintf(ret, CELL_MAX, "%uM", h->speed_mbps);
+        if (c == COLUMN_LINK && h->speed_mbps)
+                (void) brief_speed(h->speed_mbps, ret, CELL_MAX);
         return ret;
 }
 
@@ -88,7 +89,7 @@ static void add_lun_line(struct tree *t, struct libscols_line *disk, const struc
                 enum column c = t->columns->list[i];
 
                 cells[i] = "";
-                if (c == COLUMN_ID || c == COLUMN_DISKS)
+                if (i == 0 || c == COLUMN_DISK)
                         cells[i] = l->disk.name;
                 else if (c == COLUMN_SIZE)
                         cells[i] = size_text(l->size, size, sizeof(size));
@@ -98,12 +99,13 @@ static void add_lun_line(struct tree *t, struct libscols_line *disk, const struc
 
 /* ---- disks ---- */
 
-/* A disk to look at gets a mark too, because colour must not be the only sign. Two speeds in one
- * cell are such a sign. */
+/* A disk to look at gets a mark too, because colour must not be the only sign. */
 static bool is_marked(enum column c, const struct view *v)
 {
         if (c == COLUMN_DRIVER)
                 return view_is_slower(v);
+        if (c == COLUMN_LINK)
+                return facts_slow_link(&v->disk.facts);
         if (c == COLUMN_STATE)
                 return v->diagnosis[0];
         return (c == COLUMN_WHY || c == COLUMN_VERDICT) && v->disk.facts.verdict == VERDICT_BAD;
@@ -111,14 +113,12 @@ static bool is_marked(enum column c, const struct view *v)
 
 static const char *colour_of_cell(enum column c, const struct view *v)
 {
-        if (c == COLUMN_SPEED && facts_slow_link(&v->disk.facts))
-                return SGR_YELLOW;
-        if (is_marked(c, v) && c == COLUMN_DRIVER)
+        if (is_marked(c, v) && (c == COLUMN_DRIVER || c == COLUMN_LINK))
                 return SGR_YELLOW;
         if (is_marked(c, v))
                 return SGR_RED;
         if (c == COLUMN_STATE)
-                return sgr_of_state[v->disk.state];
+                return output_colour(v);
         return NULL;
 }
 
@@ -159,12 +159,35 @@ static void print_list(const struct ctl *ctl, const struct views *v, const struc
         for (size_t i = 0; i < c->n; i++)
                 columns[i] = column_describe(c->list[i], ctl->options->columns);
         if (tree)
-                columns[0].flags = SCOLS_FL_TREE;
+                columns[0] = (struct table_column){
+                        .name = columns[0].name, .fixed = true, .flags = SCOLS_FL_TREE};
         t.table = table_new(columns, c->n, ctl->options->legend);
         for (size_t i = 0; i < v->n; i++)
                 add_disk(&t, &v->list[i], tree);
         tree_done(&t);
         table_print(t.table, columns, c->n);
+}
+
+#define HINTS_NAMED 3 /* with more disks the command names none, and shows all */
+
+/* "2 hints: uasctl status sdb sdc" */
+static void print_hints(const struct views *v)
+{
+        char names[HINTS_NAMED * (INTERFACE_NAME_MAX + 1) + 1] = "";
+        size_t n = 0;
+
+        for (size_t i = 0; i < v->n; i++) {
+                if (!brief_advice(&v->list[i]))
+                        continue;
+                n++;
+                text_add(names, sizeof(names), " %s", view_name(&v->list[i]));
+        }
+        if (n > HINTS_NAMED)
+                names[0] = '\0';
+        if (n == 1)
+                printf(_("1 hint: uasctl status%s\n"), names);
+        else if (n > 1)
+                printf(_("%zu hints: uasctl status%s\n"), n, names);
 }
 
 /* Reads only the data for the columns. */
@@ -183,7 +206,7 @@ int verb_list(struct ctl *c, char **args)
         struct columns columns;
         int r;
 
-        if (columns_parse(c->options->columns, &columns) < 0)
+        if (columns_parse(c->options->columns, c->options->given & OPTION_TREE, &columns) < 0)
                 return UASD_EXIT_USAGE;
         r = read_for(c, &columns, &c->views);
         if (r == UASD_EXIT_OK)
@@ -198,5 +221,7 @@ int verb_list(struct ctl *c, char **args)
                 return log_answer(UASD_EXIT_OK, "There are no USB disks.");
         pager_open(c->options->pager);
         print_list(c, &c->views, &columns);
+        if (c->options->legend && !c->options->columns)
+                print_hints(&c->views);
         return UASD_EXIT_OK;
 }

@@ -29,12 +29,12 @@ static const struct {
         enum column column;
         const char *label; /* in text; NULL: the name */
 } shown[_SHOWN_MAX] = {
-        [SHOWN_STATE] = {N_("state"), COLUMN_STATE},
+        [SHOWN_STATE] = {N_("state"), COLUMN_STATE_ID},
         [SHOWN_DRIVER] = {N_("driver"), COLUMN_DRIVER},
         [SHOWN_TARGET] = {N_("target"), COLUMN_TARGET},
         [SHOWN_POLICY] = {N_("policy"), COLUMN_POLICY},
         [SHOWN_VERDICT] = {N_("verdict"), COLUMN_VERDICT},
-        [SHOWN_DISKS] = {N_("disks"), COLUMN_DISKS},
+        [SHOWN_DISKS] = {N_("disks"), COLUMN_DISK},
         [SHOWN_OUTCOME] = {"outcome", _COLUMN_MAX, N_("switch")},
         [SHOWN_REASON] = {"reason", COLUMN_REASON},
 };
@@ -124,7 +124,7 @@ static void tell_line(const struct view *v, const char *event, const struct snap
         if (!before || changed[SHOWN_REASON])
                 text_add(text, sizeof(text), ". %s", v->reason);
         (void) output_clock((uint64_t) time(NULL) * USEC_PER_SEC, clock);
-        printf("%s  %s%s%s ", clock, colour(sgr_of_state[v->disk.state]), label, colour_end());
+        printf("%s  %s%s%s ", clock, colour(output_colour(v)), label, colour_end());
         output_line((int) (strlen(clock) + 3 + fold_width(label)), text);
 }
 

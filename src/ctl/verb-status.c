@@ -48,7 +48,7 @@ static void status_print_state(const struct ctl *c, const struct view *v)
 
         output_head(v, VIEW_LABEL(v));
         output_field("Product", view_product(v, product, sizeof(product)));
-        output_format("State", sgr_of_state[v->disk.state], "%s", state_to_string(v->disk.state));
+        output_format("State", output_colour(v), "%s", state_to_string(v->disk.state));
         output_sentence("Reason", v->reason);
         status_print_users(c, v);
         boot_next_print(c, v);

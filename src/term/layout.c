@@ -250,17 +250,11 @@ static void measure_cell(struct table_widths *l, size_t i, const char *text, uns
 {
         unsigned whole = fold_width(text), words = fold_longest(text, false),
                  parts = fold_longest(text, true);
-        unsigned cut = MIN(words, NARROW);
-        const unsigned least[] = {[FIT_WHOLE] = whole,
-                                  [FIT_BLANKS] = words,
-                                  [FIT_CUT] = cut,
-                                  [FIT_NAMES] = parts,
-                                  [FIT_LAST] = parts};
-        const unsigned usual[] = {[FIT_WHOLE] = whole,
-                                  [FIT_BLANKS] = words,
-                                  [FIT_CUT] = cut,
-                                  [FIT_NAMES] = words,
-                                  [FIT_LAST] = whole};
+        unsigned cut = MIN(words, NARROW), shortest = MIN(whole, l->columns[i].narrow);
+        const unsigned least[] = {[FIT_WHOLE] = whole, [FIT_BLANKS] = words,   [FIT_CUT] = cut,
+                                  [FIT_NAMES] = parts, [FIT_SHORT] = shortest, [FIT_LAST] = parts};
+        const unsigned usual[] = {[FIT_WHOLE] = whole, [FIT_BLANKS] = words,   [FIT_CUT] = cut,
+                                  [FIT_NAMES] = words, [FIT_SHORT] = shortest, [FIT_LAST] = whole};
 
         width_widen(&l->whole[i], left + whole);
         width_widen(&l->usual[i], left + usual[l->columns[i].folds]);
@@ -340,6 +334,24 @@ static void fold_cells(struct libscols_table *t, struct libscols_column *c, unsi
                 no_memory();
 }
 
+static void cut_cells(struct libscols_table *t, struct libscols_column *c, size_t i, unsigned width)
+{
+        for (size_t row = 0; row < scols_table_get_nlines(t); row++) {
+                struct libscols_line *line = scols_table_get_line(t, row);
+                struct libscols_cell *cell = scols_line_get_column_cell(line, c);
+                unsigned room = width - MIN(tree_width(t, line, i), width);
+                const char *text = scols_cell_get_data(cell);
+                char *cut;
+
+                if (!text || fold_width(text) <= room)
+                        continue;
+                cut = need(malloc(strlen(text) + MARK_ROOM));
+                style_shorten(strcpy(cut, text), room);
+                if (scols_cell_refer_data(cell, cut) < 0)
+                        no_memory();
+        }
+}
+
 /* Prints each row as lines "HEADING: text". */
 static void table_print_rows(struct libscols_table *t)
 {
@@ -390,6 +402,8 @@ static bool table_fit(struct libscols_table *t, const struct table_column *colum
                 if (!l.shown[i])
                         (void) scols_column_set_flags(c,
                                                       scols_column_get_flags(c) | SCOLS_FL_HIDDEN);
+                else if (l.width[i] < l.whole[i] && columns[i].folds == FIT_SHORT)
+                        cut_cells(t, c, i, l.width[i]);
                 else if (l.width[i] < l.whole[i])
                         fold_cells(t, c, l.width[i]);
         }

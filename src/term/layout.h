@@ -38,6 +38,7 @@ enum fit_fold {
         FIT_BLANKS, /* broken at blanks */
         FIT_CUT,    /* the same, and a word wider than a narrow column is cut and marked */
         FIT_NAMES,  /* the same, and as a last resort at dashes */
+        FIT_SHORT,  /* one line, cut and marked, down to the width `narrow` */
         FIT_LAST,   /* one line, unless leaving out columns does not suffice; then as FIT_NAMES */
 };
 
@@ -49,6 +50,7 @@ struct table_column {
          * out first, one with 0 never. */
         enum fit_fold folds;
         unsigned goes;
+        unsigned narrow; /* of FIT_SHORT */
 };
 
 /* Makes a table as wide as the terminal. Its cells must be harmless. */

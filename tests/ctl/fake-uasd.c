@@ -521,7 +521,8 @@ static int append_course(sd_bus_message *m, const struct fake *f)
                 version && streq(version, "words") ? "dreaming" : f->state ?: "settled", "uas",
                 "fastest", "unknown", false, "", "", f->outcome.text ? f->outcome.code : -1,
                 f->outcome.step ?: "", f->outcome.text ?: "",
-                f->state && streq(f->state, "switching") ? f->block : "");
+                f->state && streq(f->state, "switching") ? f->block : "", (uint64_t) 0,
+                (uint64_t) 0);
 }
 
 static int append_user(sd_bus_message *m, const struct fake *f)

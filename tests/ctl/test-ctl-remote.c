@@ -72,11 +72,12 @@ static void whole_course(void **state)
         assert_true(sd_bus_message_append(
                             m, "a" UASD_BUS_COURSE "a" UASD_BUS_COURSE_USER, 2, "2-2:1.0",
                             "settled", "", "verdict-bad", "bad", 1, "", "A lease.", -1, "", "", "",
-                            "2-1:1.0", "waiting", "uas", "policy", "good", 0, "dd: busy.", "", 7,
-                            "bind", "No.", "sda sdb", 4, "2-1:1.0", "mount", "sdb1", "/mnt",
-                            "mnt:[7]", "sh", 7, "x.service", "2-1:1.0", "holder", "sdb1",
-                            "btrfs 1-2", "", "", 0, "", "2-1:1.0", "holder", "sdb1", "dm-0", "", "",
-                            0, "", "2-1:1.0", "mount", "sdb1", "btrfs x", "", "", 0, "") >= 0);
+                            (uint64_t) 0, (uint64_t) 0, "2-1:1.0", "waiting", "uas", "policy",
+                            "good", 0, "dd: busy.", "", 7, "bind", "No.", "sda sdb", (uint64_t) 11,
+                            (uint64_t) 12, 4, "2-1:1.0", "mount", "sdb1", "/mnt", "mnt:[7]", "sh",
+                            7, "x.service", "2-1:1.0", "holder", "sdb1", "btrfs 1-2", "", "", 0, "",
+                            "2-1:1.0", "holder", "sdb1", "dm-0", "", "", 0, "", "2-1:1.0", "mount",
+                            "sdb1", "btrfs x", "", "", 0, "") >= 0);
         assert_int_equal(parse(m, &courses), 0);
         assert_int_equal(courses.n, 2);
         d = &courses.list[0];
@@ -99,6 +100,8 @@ static void whole_course(void **state)
         assert_string_equal(d->outcome.step, "bind");
         assert_string_equal(d->outcome.text, "No.");
         assert_string_equal(d->former, "sda sdb");
+        assert_int_equal(d->since, 11);
+        assert_int_equal(d->ends, 12);
         assert_int_equal(d->n_users, 4);
         assert_int_equal(d->users[0].kind, USER_MOUNT);
         assert_string_equal(d->users[0].where, "/mnt");
@@ -133,8 +136,9 @@ static void nonsense(void **state)
                 assert_true(sd_bus_message_append(m, "a" UASD_BUS_COURSE "a" UASD_BUS_COURSE_USER,
                                                   1, rows[i].id, rows[i].state, rows[i].target,
                                                   "policy", rows[i].verdict, 0, "", "", -1, "", "",
-                                                  "", 1, rows[i].of ?: rows[i].id, rows[i].user,
-                                                  "sdb", "", "", "", 0, "") >= 0);
+                                                  "", (uint64_t) 0, (uint64_t) 0, 1,
+                                                  rows[i].of ?: rows[i].id, rows[i].user, "sdb", "",
+                                                  "", "", 0, "") >= 0);
                 assert_int_equal(parse(m, &courses), -EBADMSG);
                 assert_int_equal(courses.n, 0);
         }
@@ -212,7 +216,7 @@ static int answer(sd_bus_message *m, void *data, sd_bus_error *e)
         if (sd_bus_message_new_method_return(m, &reply) < 0 ||
             sd_bus_message_append(reply, "a" UASD_BUS_COURSE "a" UASD_BUS_COURSE_USER, 1, "2-1:1.0",
                                   "settled", "uas", "policy", "good", 0, "", "", -1, "", "", "",
-                                  0) < 0)
+                                  (uint64_t) 0, (uint64_t) 0, 0) < 0)
                 return -ENOMEM;
         return sd_bus_send(NULL, reply, NULL);
 }

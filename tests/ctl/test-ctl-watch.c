@@ -64,7 +64,8 @@ static int append_present(sd_bus_message *m)
                 named = present->id && streq(id, present->id) && present->word;
                 r = sd_bus_message_append(m, UASD_BUS_COURSE, id,
                                           named ? present->more ?: present->word : "settled", "",
-                                          "fastest", "good", 0, "", "", -1, "", "", "");
+                                          "fastest", "good", 0, "", "", -1, "", "", "",
+                                          (uint64_t) 0, (uint64_t) 0);
         }
         if (r >= 0)
                 r = sd_bus_message_close_container(m);

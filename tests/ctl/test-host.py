@@ -139,7 +139,8 @@ class Host(unittest.TestCase):
 
     def test_list_of_many(self):
         """One table, in the order of the machines. One that does not answer is a line."""
-        here = [line.split() for line in subprocess.run([*self.here, 'list'], env=self.env, capture_output=True, text=True).stdout.splitlines()]
+        here = [line.split() for line in subprocess.run([*self.here, 'list'], env=self.env, capture_output=True, text=True).stdout.splitlines()
+                if 'hints:' not in line]
         p = self.far('-H', 'root@nas,down,b', 'list', ssh=self.SOME, code=1)
         rows = [line.split() for line in p.stdout.splitlines()]
         self.assertEqual(rows[0], ['HOST', *here[0]])
@@ -150,16 +151,17 @@ class Host(unittest.TestCase):
         self.assertEqual([row[0] for row in rows[1:]], ['root@nas'] * (len(here) - 1) + ['down'] + ['b'] * (len(here) - 1))
         self.assertIn('uasctl: down: no route\nuasctl: down: ssh cannot connect to it\n', p.stderr)
         self.assertIn('uasctl: b: uasctl: uasd is not running', p.stderr)
+        self.assertRegex(p.stderr, r'uasctl: root@nas: \d+ hints: uasctl status\n')
         self.assertEqual(sorted(self.ssh_asked()), sorted(
             f"-T -o BatchMode=yes -o ConnectTimeout=10 -- {host} UASCTL_CELLS=1 uasctl -- 'list'" for host in ('root@nas', 'down', 'b')))
 
     def test_many_options(self):
-        p = self.far('-H', 'a,b', '--no-legend', '-q', '-o', 'disks,state', ssh=self.SOME)
-        here = subprocess.run([*self.here, 'list', '-q', '--no-legend', '-o', 'disks,state'], env=self.env, capture_output=True, text=True).stdout
+        p = self.far('-H', 'a,b', '--no-legend', '-q', '-o', 'disk,state', ssh=self.SOME)
+        here = subprocess.run([*self.here, 'list', '-q', '--no-legend', '-o', 'disk,state'], env=self.env, capture_output=True, text=True).stdout
         self.assertEqual([line.split() for line in p.stdout.splitlines()], [[host, *line.split()] for host in 'ab' for line in here.splitlines()])
         self.assertEqual(p.stderr, '')
-        p = self.far('-H', 'a,empty', 'list', 'sda', '-o', 'disks', ssh=self.SOME, code=77)
-        self.assertEqual(p.stdout.split(), ['HOST', 'DISKS', 'a', 'sda', 'empty', '-'])
+        p = self.far('-H', 'a,empty', 'list', 'sda', '-o', 'disk', ssh=self.SOME, code=77)
+        self.assertEqual(p.stdout.split(), ['HOST', 'DISK', 'a', 'sda', 'empty', '-'])
         self.assertIn('empty: uasctl is not installed there', p.stderr)
         p = self.far('-H', 'a,b', 'list', 'sdz', ssh=self.SOME, code=4)
         self.assertEqual(p.stdout, '')

@@ -61,8 +61,8 @@ class Machines(unittest.TestCase):
     """What a program reads is the same in every language."""
 
     COMMANDS = ('list --json', 'status --json', 'status sda --json', 'explain --json sda sdb', 'db --json', 'policy --json', 'log --json',
-                'trim sda --json', 'policy --kernel sda --json', 'metrics', 'report', 'report --redact sda', 'list --no-legend',
-                'list', 'list -o id,capable,policy,verdict,reason-id', '--version')
+                'trim sda --json', 'policy --kernel sda --json', 'metrics', 'report', 'report --redact sda',
+                'list -o disk,product,size,link,driver,state-id,port,why', 'list -o id,capable,policy,verdict,reason-id --no-legend', '--version')
 
     def setUp(self):
         self.tree = tree = Tree(PROGRAM)

@@ -57,7 +57,7 @@ class Daemon(Machine):
         names = 'Id', 'State', 'Target', 'ReasonId', 'Verdict', 'Lease', 'Outcome', 'Busy'
         self.assertEqual(told, {disk['Id']: [disk[name] for name in names] for disk in self.managed_disks()})
         self.assertEqual(len(told), 2)
-        brief, whole = (self.ctl('list', *more).stdout.splitlines() for more in ([], ['-o', '+POLICY']))
+        brief, whole = (self.ctl('list', *more).stdout.splitlines() for more in (['-o', '+PORT'], ['-o', '+PORT,POLICY']))
         self.assertEqual(len(brief), 3)
         for one, other in zip(brief, whole, strict=True):
             self.assertEqual(other.rsplit(None, 1)[0], one)

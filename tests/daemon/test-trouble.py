@@ -341,7 +341,7 @@ class Trouble(Machine):
             self.assertEqual((one['driver'], one['state'], one['reason_id'], one['target']), ('usb-storage', 'settled', 'not-uas', None))
             self.assertEqual(one['diagnosis'], self.DIAGNOSIS)
             self.assertIn('cleared: it fails under usb-storage too: it had to be reset', one['history'])
-            self.assertIn('settled!', self.ctl('list').stdout)
+            self.assertIn(' errors! ', self.ctl('list').stdout)
             for verb in 'status', 'explain':
                 self.assertIn(self.DIAGNOSIS, ' '.join(self.ctl(verb, 'sdz').stdout.split()))
             with open(self.tree.path('etc/uasd/history')) as f:

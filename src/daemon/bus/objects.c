@@ -261,6 +261,14 @@ static const sd_bus_vtable disk_more_vtable[] = {
         SD_BUS_VTABLE_END,
 };
 
+/* The end of a trial or hold; 0: it has none. */
+static usec_t life_ends(const struct life *l)
+{
+        if (l->disk.state == STATE_HELD)
+                return l->hold.deadline;
+        return l->trial.until;
+}
+
 static int append_course(sd_bus_message *reply, const struct entry *e)
 {
         const struct disk *d = &e->life.disk;
@@ -272,7 +280,8 @@ static int append_course(sd_bus_message *reply, const struct entry *e)
                 verdict_to_string(d->facts.verdict), d->cancelled,
                 d->inhibited ?: "", /* harmless already */
                 harmless_sentence(d->lease, lease, sizeof(lease)), d->last_code, d->outcome.step,
-                harmless_sentence(d->outcome.text, text, sizeof(text)), switch_run_names(e->run));
+                harmless_sentence(d->outcome.text, text, sizeof(text)), switch_run_names(e->run),
+                e->life.waiting_since, life_ends(&e->life));
 }
 
 /* As the answer to a call: GetDisk, or a call of the object itself. */

@@ -32,11 +32,11 @@ def speed_and_tree(vm):
     # The BOS of the emulated disk has only SuperSpeed. Before Linux 6.9 sysfs does not show it.
     assert (one["speed_mbps"], one["max_speed_mbps"]) == (5000, 5000 if shown else None), one
     line = guest.out("uasctl list --no-legend")
-    assert line.startswith(disk.interface) and " 5000M " in line and " uas " in line, line
-    root, below = guest.out("LC_ALL=C uasctl list --tree --no-legend -o ID,SPEED,DRIVER,PRODUCT").splitlines()
+    assert line.startswith("sda ") and " 5 Gbit/s " in line and " uas " in line and line.endswith(" " + port), line
+    root, below = guest.out("LC_ALL=C uasctl list --tree --no-legend -o ID,LINK,DRIVER,PRODUCT").splitlines()
     speed = guest.out("cat /sys/bus/usb/devices/usb%s/speed" % bus)
     controller = guest.out("basename $(realpath /sys/bus/usb/devices/usb%s/..)" % bus)
-    assert root.split() == ["usb" + bus, speed + "M", "xhci_hcd", controller], root
+    assert root.split() == ["usb" + bus, str(int(speed) // 1000), "Gbit/s", "xhci_hcd", controller], root
     assert below.startswith("`-" + disk.interface), below
     guest.put("/usr/local/bin/vm-pager", "#!/bin/sh\nexec cat >/run/paged\n", mode=0o755)
     for verb in "list", "status", "explain sda", "db sda":
