@@ -264,6 +264,15 @@ size_t luns_with_disk(const struct lun *luns, size_t n)
         return found;
 }
 
+uint64_t disk_size(const struct disk *d)
+{
+        uint64_t sum = 0;
+
+        for (size_t i = 0; i < d->n_luns; i++)
+                sum += d->luns[i].size;
+        return sum;
+}
+
 char *luns_names(const struct lun *luns, size_t n, char *ret, size_t size)
 {
         ret[0] = '\0';

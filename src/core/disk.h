@@ -116,6 +116,8 @@ bool user_is_udev(const struct user *u);
 bool lun_awaited(const struct lun *l);
 /* Returns the number of LUNs that have a block device. */
 size_t luns_with_disk(const struct lun *luns, size_t n);
+/* Returns the sum of the sizes of all LUNs. */
+uint64_t disk_size(const struct disk *d);
 /* Writes the names of the block devices, "sda sdb", or "". Returns ret. */
 char *luns_names(const struct lun *luns, size_t n, char *ret, size_t size);
 

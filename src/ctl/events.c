@@ -189,6 +189,17 @@ const char *events_word(size_t i)
         return endings[i].word;
 }
 
+/* The index of the journal then finds the entries of one disk. */
+static int match_disk(sd_journal *j, const struct events_filter *f)
+{
+        char text[sizeof(FIELD_USB_ID "=") + USB_ID_MAX];
+
+        if (f->n_disks != 1)
+                return 0;
+        (void) snprintf(text, sizeof(text), FIELD_USB_ID "=%s", f->disks[0].id);
+        return sd_journal_add_match(j, text, 0);
+}
+
 static int match_all(sd_journal *j, const struct events_filter *f)
 {
         int r = journal_match(j, "_UID", "0"); /* any user can write entries that look like it */
@@ -200,8 +211,9 @@ static int match_all(sd_journal *j, const struct events_filter *f)
                 if (r < 0)
                         return r;
         }
-        if (!f->boot)
-                return 0;
+        r = match_disk(j, f);
+        if (r < 0 || !f->boot)
+                return r;
         return journal_match(j, "_BOOT_ID", f->boot);
 }
 
@@ -237,6 +249,15 @@ static void take_entry(sd_journal *j, const struct events_filter *f, struct even
         }
 }
 
+static int take_newest(sd_journal *j, const struct events_filter *f, struct events *e)
+{
+        int r = sd_journal_seek_tail(j);
+
+        while (r >= 0 && e->n < f->newest && (r = sd_journal_previous(j)) > 0)
+                take_entry(j, f, e);
+        return r;
+}
+
 int events_from_journal(const char *root, const struct events_filter *f, struct events *e)
 {
         sd_journal *j;
@@ -254,6 +275,8 @@ int events_from_journal(const char *root, const struct events_filter *f, struct 
         r = match_all(j, f);
         if (r < 0)
                 return r;
+        if (f->newest > 0)
+                return take_newest(j, f, e);
         r = sd_journal_seek_realtime_usec(j, f->since_usec);
         if (r < 0)
                 return r;

@@ -53,6 +53,7 @@ struct events_filter {
         struct events_disk *disks; /* NULL: every disk */
         size_t n_disks;
         uint64_t since_usec; /* since 1970 */
+        size_t newest;       /* at most so many, for the journal, the newest first; 0: all */
         const char *boot;    /* only the boot with this id, for the journal; NULL: every boot */
 };
 

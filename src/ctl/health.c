@@ -315,10 +315,8 @@ bool health_print_trim(const struct health *h, const struct view *v)
         return !first;
 }
 
-void health_print(const struct health *h, const struct view *v)
+void health_print(const struct health *h)
 {
-        health_print_commands(h);
-        (void) health_print_trim(h, v);
         for (const struct lun_health *l = h->luns; l < h->luns + h->n_luns; l++) {
                 char sentence[512], text[600];
 
@@ -327,6 +325,6 @@ void health_print(const struct health *h, const struct view *v)
                 (void) snprintf(
                         text, sizeof(text), "%s: %s", l->lun->disk.name,
                         smart_sentence(&l->smart, l->lun->disk.name, sentence, sizeof(sentence)));
-                output_sentence("SMART", text);
+                output_sentence("Health", text);
         }
 }

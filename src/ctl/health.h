@@ -48,8 +48,8 @@ void health_read(const struct roots *roots, const struct view *v, struct health 
 void health_ask(const struct roots *roots, const char *root, const struct view *v,
                 struct health *h);
 void health_done(struct health *h);
-/* The fields about commands, TRIM and SMART. */
-void health_print(const struct health *h, const struct view *v);
+/* The answers of smartctl. */
+void health_print(const struct health *h);
 void health_print_commands(const struct health *h);
 /* Only the lines on TRIM. False: nothing is known, and nothing was printed. */
 bool health_print_trim(const struct health *h, const struct view *v);

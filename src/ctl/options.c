@@ -16,7 +16,7 @@ const struct ctl_option option_rows[] = {
         /* clang-format off */
         {OPTION_OUTPUT, 'o', "output", "=[+]COLUMN,...", AT(columns), N_("Show these columns; with +: these as well")},
         {OPTION_TREE, 0, "tree", NULL, 0, N_("Show buses and hubs as well")},
-        {OPTION_ALL, 0, "all", NULL, 0, N_("Print also the rows that do not apply")},
+        {OPTION_ALL, 0, "all", NULL, 0, N_("Print everything: also rows that do not apply, and details")},
         {OPTION_SINCE, 0, "since", "=TIME", AT(since), N_("Show events from then on: 2026-11-20, 10:00, yesterday, -2h")},
         {OPTION_LINES, 'n', "lines", "=N", AT(lines), N_("Show only the last N events")},
         {OPTION_FOLLOW, 'f', "follow", NULL, 0, N_("Show the last events, and further ones as they happen")},

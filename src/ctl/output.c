@@ -219,17 +219,6 @@ int columns_parse(const char *spec, bool tree, struct columns *ret)
         return 0;
 }
 
-/* The sum of all LUNs: a cell has room for one number. */
-static void sizes_text(const struct disk *d, char *ret)
-{
-        uint64_t sum = 0;
-
-        for (size_t i = 0; i < d->n_luns; i++)
-                sum += d->luns[i].size;
-        if (sum > 0)
-                (void) size_text(sum, ret, CELL_MAX);
-}
-
 static void users_text(const struct disk *d, char *ret)
 {
         char one[1024];
@@ -256,7 +245,8 @@ const char *column_text(enum column c, const struct view *v, char ret[static CEL
         case COLUMN_DISK:
                 return make_harmless(view_block_names(v, text, sizeof(text)), ret, CELL_MAX);
         case COLUMN_SIZE:
-                sizes_text(d, ret);
+                if (disk_size(d) > 0)
+                        (void) size_text(disk_size(d), ret, CELL_MAX);
                 break;
         case COLUMN_LINK:
                 if (f->speed_mbps)

@@ -6,9 +6,14 @@
 
 #include "core/disk-words.h"
 #include "ctl/boot.h"
+#include "ctl/brief.h"
+#include "ctl/events.h"
+#include "ctl/health.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
+#include "sys/io/clock.h"
+#include "term/layout.h"
 
 static void print_luns(const struct view *v)
 {
@@ -42,16 +47,42 @@ static void status_print_users(const struct ctl *c, const struct view *v)
                 output_sentence(i == 0 && list.n == 0 ? "To free" : "", list.left_out[i]);
 }
 
-static void status_print_state(const struct ctl *c, const struct view *v)
+/* "sda: Maker Disk, 931.5G, on uas - trial, 7 min left" */
+static void status_print_head(const struct view *v)
 {
-        char product[2 * USB_STRING_MAX];
+        const struct facts *f = &v->disk.facts;
+        const char *driver = view_driver(v);
+        char state[BRIEF_MAX], names[512], product[2 * USB_STRING_MAX], size[16], text[2048];
+        uint64_t bytes = disk_size(&v->disk);
 
-        output_head(v, VIEW_LABEL(v));
-        output_field("Product", view_product(v, product, sizeof(product)));
-        output_format("State", output_colour(v), "%s", state_to_string(v->disk.state));
-        output_sentence("Reason", v->reason);
-        status_print_users(c, v);
-        boot_next_print(c, v);
+        if (!*view_product(v, product, sizeof(product)))
+                (void) snprintf(product, sizeof(product), "%04x:%04x", f->vid, f->pid);
+        if (streq(view_block_names(v, names, sizeof(names)), "-"))
+                (void) copy_string(names, sizeof(names), f->port);
+        (void) snprintf(text, sizeof(text), "%s: %s", names, product);
+        if (bytes > 0)
+                text_add(text, sizeof(text), ", %s", size_text(bytes, size, sizeof(size)));
+        if (driver)
+                text_add(text, sizeof(text), _(", on %s"), driver);
+        text_add(text, sizeof(text), " - %s", brief_state(v, state));
+        output_head(v, HARMLESS(text));
+}
+
+/* The age of a wait, and the end of a trial or hold. */
+static void print_moments(const struct view *v)
+{
+        usec_t now = now_boottime();
+        char clock[CLOCK_MAX], time[32];
+
+        if (v->since && v->since <= now)
+                output_format("Waiting", "", _("since %s (%s)"),
+                              output_clock(boottime_to_realtime(v->since), clock),
+                              brief_time(now - v->since, time, sizeof(time)));
+        if (v->ends > now)
+                output_format(v->disk.state == STATE_HELD ? N_("Held") : N_("Trial"), "",
+                              _("until %s (%s left)"),
+                              output_clock(boottime_to_realtime(v->ends), clock),
+                              brief_time(v->ends - now, time, sizeof(time)));
 }
 
 static void print_driver(const struct view *v)
@@ -69,6 +100,62 @@ static void print_driver(const struct view *v)
                 output_format("Driver", "", "%s", driver);
 }
 
+static void print_link(const struct view *v, const struct health *h)
+{
+        const struct facts *f = &v->disk.facts;
+        char text[1200], speed[32], most[32];
+
+        (void) brief_speed(f->speed_mbps, speed, sizeof(speed));
+        if (facts_slow_link(f))
+                output_format("Link", SGR_YELLOW, _("%s at port %s; the device could do %s"), speed,
+                              f->port, brief_speed(f->max_speed_mbps, most, sizeof(most)));
+        else
+                output_format("Link", "", _("%s at port %s"), speed, f->port);
+        output_sentence("Advice", link_advice(&h->link, text, sizeof(text)));
+}
+
+static void print_trouble(const struct view *v)
+{
+        const struct outcome *o = &v->disk.outcome;
+
+        output_sentence("Diagnosis", v->diagnosis);
+        if (disk_went_wrong(&v->disk) && o->step[0])
+                output_format("Last", "", _("%s (step %s)"), o->text, o->step);
+        else if (disk_went_wrong(&v->disk))
+                output_format("Last", "", "%s", o->text);
+}
+
+#define EVENTS_SHOWN 5
+
+/* "2026-11-20 15:45:07 switched: ..." */
+static void status_print_event(const struct log_entry *e, bool first)
+{
+        const char *text = e->values[EVENT_TEXT] ?: "", *disk;
+        char clock[CLOCK_MAX], prefix[512], line[2048];
+
+        /* The headline names the disk. */
+        (void) snprintf(prefix, sizeof(prefix), "%s %s: ", e->values[EVENT_INTERFACE] ?: "",
+                        e->values[EVENT_DISKS] ?: "");
+        disk = startswith(text, prefix);
+        (void) snprintf(line, sizeof(line), "%s %s: %s", output_clock(e->usec, clock),
+                        e->values[EVENT_WORD], disk ?: text);
+        output_sentence(first ? "Events" : "", line);
+}
+
+/* The newest ones that this user may read. */
+static void status_print_events(const struct ctl *c, const struct view *v)
+{
+        _cleanup_(events_filter_done) struct events_filter filter = {.newest = EVENTS_SHOWN};
+        _cleanup_(events_done) struct events events = {};
+
+        events_filter_add(&filter, &v->disk.facts, NULL);
+        if (events_from_journal(c->root, &filter, &events) < 0)
+                return;
+        events_sort(&events);
+        for (size_t i = 0; i < events.n; i++)
+                status_print_event(&events.list[i], i == 0);
+}
+
 static const char *offer_text(const struct view *v)
 {
         if (v->disk.facts.driver == DRIVER_UAS)
@@ -78,31 +165,18 @@ static const char *offer_text(const struct view *v)
         return _("does not offer UAS");
 }
 
-static void print_link(const struct view *v, const struct health *h)
+/* The fields that --all adds. */
+static void print_rest(const struct view *v, const struct health *h)
 {
-        const struct facts *f = &v->disk.facts;
         const char *driver = view_driver(v), *target = view_target(v);
-        char text[1200];
+        const struct facts *f = &v->disk.facts;
+        char text[512];
 
-        print_driver(v);
+        output_format("State", "", "%s", state_to_string(v->disk.state));
         if (target && (!driver || !streq(driver, target)))
                 output_field("Target", target);
         output_format("Protocol", "", "%s%s%s", h->protocol, *h->protocol ? "; " : "",
                       offer_text(v));
-        if (facts_slow_link(f))
-                output_format("Speed", SGR_YELLOW, _("%u Mbit/s, USB %s; the device could do %u"),
-                              f->speed_mbps, f->usb_version, f->max_speed_mbps);
-        else
-                output_format("Speed", "", "%u Mbit/s, USB %s", f->speed_mbps, f->usb_version);
-        output_sentence("Advice", link_advice(&h->link, text, sizeof(text)));
-}
-
-static void print_disk(const struct view *v)
-{
-        const struct outcome *o = &v->disk.outcome;
-        const struct facts *f = &v->disk.facts;
-        char text[512];
-
         print_luns(v);
         output_format("Bridge", "", _("%04x:%04x, firmware %x.%02x"), f->vid, f->pid, f->bcd >> 8,
                       f->bcd & 0xff);
@@ -111,24 +185,33 @@ static void print_disk(const struct view *v)
         output_field("Serial", f->serial);
         output_sentence("Policy", policy_text(f->policy, f->policy_source, text, sizeof(text)));
         output_sentence("History", v->history);
-        output_sentence("Diagnosis", v->diagnosis);
-        if (disk_went_wrong(&v->disk) && o->step[0])
-                output_format("Last", "", _("%s (step %s)"), o->text, o->step);
-        else if (disk_went_wrong(&v->disk))
-                output_format("Last", "", "%s", o->text);
+        health_print_commands(h);
+        (void) health_print_trim(h, v);
 }
 
 static void print_one(const struct ctl *c, const struct view *v, const struct health *h,
                       json_object *names)
 {
+        bool all = c->options->given & OPTION_ALL;
+
         pager_open(c->options->pager);
         if (v != c->views.list)
                 putchar('\n');
-        status_print_state(c, v);
+        status_print_head(v);
         print_link(v, h);
-        print_disk(v);
-        health_print(h, v);
+        if (all || view_is_slower(v))
+                print_driver(v);
+        output_sentence("Reason", v->reason);
+        print_moments(v);
+        status_print_users(c, v);
+        boot_next_print(c, v);
+        print_trouble(v);
+        if (all)
+                print_rest(v, h);
+        health_print(h);
         mentions_print(names);
+        if (c->named) /* each disk costs a look through the journal */
+                status_print_events(c, v);
 }
 
 static json_object *status_json_freeing(const struct ctl *c, const struct view *v)
@@ -167,5 +250,8 @@ int verb_status(struct ctl *c, char **args)
                 log_info("There are no USB disks.");
         for (size_t i = 0; i < c->views.n; i++)
                 status_print(c, &c->views.list[i]);
+        if (!c->options->json && c->views.n > 0 && c->options->legend &&
+            !(c->options->given & OPTION_ALL))
+                fold_print(stdout, _("--all prints everything."), 0);
         return UASD_EXIT_OK;
 }

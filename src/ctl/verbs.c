@@ -15,7 +15,7 @@ const struct verb verbs[] = {
         /* clang-format off */
         {"list", 0, ANY, OPTION_JSON | OPTION_OUTPUT | OPTION_TREE, FROM_NOWHERE, "[DISK...]",
          N_("List USB disks and their drivers (also without a verb)"), verb_list, .group = N_("See disks")},
-        {"status", 0, ANY, OPTION_JSON, FROM_EITHER, "[DISK...]", N_("Show disks in full"), verb_status},
+        {"status", 0, ANY, OPTION_JSON | OPTION_ALL, FROM_EITHER, "[DISK...]", N_("Show disks: link, health, reason, last events"), verb_status},
         {"explain", 1, ANY, OPTION_JSON | OPTION_ALL, FROM_KERNEL, "DISK...", N_("Show why a disk gets its driver"), verb_explain},
         {"db", 0, 1, OPTION_JSON, FROM_NOWHERE, "[DISK|VID:PID]", N_("Show what is known about a bridge, and the sources"), verb_db},
         {"log", 0, ANY, OPTION_JSON | OPTION_SINCE | OPTION_LINES | OPTION_FOLLOW, FROM_NOWHERE, "[DISK...]", N_("Show past events, the newest last"), verb_log},

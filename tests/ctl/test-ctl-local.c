@@ -320,7 +320,7 @@ static void verbs_without_daemon(void **state)
         assert_int_equal(RUN(f, &defaults, out, "list"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "needs uasd"));
         assert_int_equal(RUN(f, &defaults, out, "status", "S1"), UASD_EXIT_OK);
-        assert_non_null(strstr(out, "State: settled"));
+        assert_non_null(strstr(out, "Disk, 1M, on usb-storage - needs uasd"));
         assert_non_null(strstr(out, "but is not running"));
         assert_int_equal(RUN(f, &defaults, out, "policy", "sdb1"), UASD_EXIT_OK);
         assert_string_equal(out, "auto\n");

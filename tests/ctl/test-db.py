@@ -94,7 +94,7 @@ class Db(unittest.TestCase):
                 ('sdc', False, True, 'The sources contradict each other.')):
             found = self.fields(name)
             self.assertEqual((found['Verdict'], found['Reason']), ('unknown', why))
-            self.assertIn('\n   Verdict: unknown\n', self.tree.run('status', name).stdout)
+            self.assertIn('\n   Verdict: unknown\n', self.tree.run('status', '--all', name).stdout)
             disk = json.loads(self.db(name, '--json'))['disks'][0]
             self.assertEqual((disk['verdict'], disk['database']['verdict']), ('unknown', 'unknown'))
             self.assertEqual((disk['database']['kernel_only'], disk['database']['conflict']), (kernel, conflict))

@@ -69,7 +69,7 @@ class Host(unittest.TestCase):
         self.assertEqual(json.loads(self.far('-H', 'root@nas', 'list', '--json').stdout), here)
         self.assertEqual(self.ssh_asked(), ["-T -- root@nas uasctl --json -- 'list'"])
         self.assertEqual(len(self.far('--host=nas', 'list', '--tree', '--no-legend').stdout.splitlines()), 10)
-        self.assertIn('State: settled', self.far('-H', 'nas', 'status', 'sda').stdout)
+        self.assertIn('State: settled', self.far('-H', 'nas', 'status', '--all', 'sda').stdout)
         self.assertIn('It runs on its new driver.', self.far('-H', 'nas', 'switch', 'sda', 'uas', '--wait').stderr)
         self.assertEqual(self.asked(), 'Switch 2-1:1.0 uas')
         self.far('-H', 'nas', 'switch', 'sdc', 'uas', code=7)

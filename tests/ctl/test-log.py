@@ -149,6 +149,21 @@ class Log(unittest.TestCase):
         self.assertEqual([line[21:30] for line in self.log('sda')], ['held     ', 'on record', 'switched ', 'waiting  '])
 
     @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
+    def test_status(self):
+        "status has the last five events of the disk, without its name."
+        self.tree.journal(*(self.ending(name) for name in ('HELD', 'SWITCHED', 'WAITING', 'FAILED', 'CLEARED')), self.ending('FAILED', serial='S2'),
+                          {**self.ending('TROUBLE', UASD_DISK='sdz'), 'MESSAGE': '2-1:1.0 sdz: had trouble'})
+        shown = self.tree.run('status', '-q', 'sda').stdout
+        self.assertRegex(shown, r'(?m)^    Events: 2025-11-23 12:13:22 switched: ')
+        self.assertEqual(re.findall(r'(?m)^(?:    Events: |            )2025\S+ 12:13:2(\d ([a-z-]+): .*)', shown),
+                         [(f'{2 + i} {word}: {text}', word) for i, (word, text) in enumerate(
+                             (('switched', '2-1:1.0 sda: text of SWITCHED'), ('waiting', '2-1:1.0 sda: text of WAITING'),
+                              ('failed', '2-1:1.0 sda: text of FAILED'), ('cleared', '2-1:1.0 sda: text of CLEARED')))] +
+                         [('7 trouble: had trouble', 'trouble')])
+        self.assertNotIn('Events', self.tree.run('status', '-q', 'sdb').stdout)
+        self.assertNotIn('Events', self.tree.run('status', '-q').stdout)  # of many disks
+
+    @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
     def test_follow(self):
         """The last ten, and then new ones of the disk. It ends when its reader does."""
         self.tree.journal(*(self.ending('HELD') for _ in range(12)))

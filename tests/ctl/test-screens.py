@@ -14,7 +14,7 @@ from tree import Tree
 
 PROGRAM, LOCALES, LOCALEDIR = sys.argv[1:4]
 WIDTHS = 40, 80, 120
-COMMANDS = 'list', 'list --tree', 'status sdb', 'explain sdb', 'explain sdd', 'explain --all sda', 'db sde'
+COMMANDS = 'list', 'list --tree', 'status sdb', 'status --all sdb', 'explain sdb', 'explain sdd', 'explain --all sda', 'db sde'
 GERMAN = *COMMANDS[:1], *COMMANDS[2:], '--help', 'help policy', 'swich sdb'
 
 
@@ -89,8 +89,8 @@ class Screens(unittest.TestCase):
         for text in '\033[33m480 Mbit/s!', '\033[33musb-storage!', '\033[33mneeds uasd':
             self.assertIn(text, shown)
         self.assertIn('\033[33musb-storage on host3, slower than uas\033[0m', self.screen('status sdb', 120))
-        self.assertIn('\033[33m480 Mbit/s, USB 3.20; the device could do 5000\033[0m', self.screen('status sdb', 120))
-        self.assertIn('\033[31mbad\033[0m', self.screen('status sde', 120))
+        self.assertIn('\033[33m480 Mbit/s at port 2-2; the device could do 5 Gbit/s\033[0m', self.screen('status sdb', 120))
+        self.assertIn('\033[31mbad\033[0m', self.screen('status --all sde', 120))
 
 
 unittest.main(argv=sys.argv[:1])

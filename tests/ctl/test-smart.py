@@ -67,9 +67,9 @@ class Smart(unittest.TestCase):
         """The line and the JSON of the disk."""
         p, q = self.tree.run('status', '-q', 'sda'), self.tree.run('status', '-q', '--json', 'sda')
         self.assertEqual((p.returncode, p.stderr, q.returncode, q.stderr), (0, '', 0, ''))
-        lines = [line for line in p.stdout.splitlines() if line.startswith('     SMART: ')]
+        lines = [line for line in p.stdout.splitlines() if line.startswith('    Health: ')]
         self.assertEqual(len(lines), 1, p.stdout)
-        return lines[0].removeprefix('     SMART: sda: '), json.loads(q.stdout)['disks'][0]['smart'][0]
+        return lines[0].removeprefix('    Health: sda: '), json.loads(q.stdout)['disks'][0]['smart'][0]
 
     def not_asked(self, why):
         line, one = self.status()
@@ -178,7 +178,7 @@ class Smart(unittest.TestCase):
         try:
             p = self.tree.run('status', '-q', 'sdc')
             q = self.tree.run('explain', '-q', 'sdc')
-            return next(line for line in p.stdout.splitlines() if 'SMART: ' in line), q.stdout
+            return next(line for line in p.stdout.splitlines() if 'Health: ' in line), q.stdout
         finally:
             self.tree.remove('2-7', 'sdc')
 
@@ -188,22 +188,22 @@ class Smart(unittest.TestCase):
         self.smartctl(ATA, known='USB Type            sat\n')
         blocked = 'the kernel blocks ATA commands to it under uas (flag t), and allows them under usb-storage'
         told, explained = self.seagate()
-        self.assertIn('SMART: sdc: not known: ' + blocked, told)
+        self.assertIn('Health: sdc: not known: ' + blocked, told)
         self.assertEqual([a for a in self.asked() if not a.startswith('-P')], [])
         explained = ' '.join(explained.split())
         self.assertIn('SMART: The kernel blocks ATA commands under uas for this bridge (flag t), so SMART cannot be read. '
                       'usb-storage allows them: uasctl switch 2-7:1.0 usb-storage', explained)
         told, explained = self.seagate(entry='0bc2:2037:j')
-        self.assertIn('SMART: sdc: passed, 34', told)
+        self.assertIn('Health: sdc: passed, 34', told)
         explained = ' '.join(explained.split())
         self.assertIn("SMART: The entry 0bc2:2037:j replaces the kernel's flag t: ATA commands reach the disk under uas.", explained)
         self.assertIn('j: the kernel does not send REPORT LUNS', explained)
         told, explained = self.seagate(driver='usb-storage')
-        self.assertIn('SMART: sdc: passed, 34', told)
+        self.assertIn('Health: sdc: passed, 34', told)
         self.assertNotIn('SMART:', explained)
         # Other types send no ATA commands.
         self.smartctl(ATA)
-        self.assertIn('SMART: sdc: passed, 34', self.seagate()[0])
+        self.assertIn('Health: sdc: passed, 34', self.seagate()[0])
 
     @unittest.skipUnless(ROOT, 'not root')
     def test_own_questions(self):
@@ -212,13 +212,13 @@ class Smart(unittest.TestCase):
         for name, value in ('iorequest_cnt', 0x20), ('ioerr_cnt', 2), ('iotmo_cnt', 0):
             self.tree.write(f'sys/block/sda/device/{name}', f'{value:#x}\n')
         self.smartctl(ATA, before=f'read n <{counter}; printf "0x%x\\n" $((n + 2)) >{counter}')
-        first, second = (self.tree.run('status', '-q', 'sda').stdout for _ in range(2))
+        first, second = (self.tree.run('status', '-q', '--all', 'sda').stdout for _ in range(2))
         with open(counter) as f:
             self.assertEqual(f.read(), '0x6\n')  # the questions were asked
         self.assertEqual(first, second)
         self.assertIn('  Commands: sda: none has timed out\n', first)
         # Without a question the counters stand, and are printed.
-        self.assertIn('  Commands: sda: 32 since the driver took it; 6 failed, 0 timed out\n', self.tree.run('status', '-q').stdout)
+        self.assertIn('  Commands: sda: 32 since the driver took it; 6 failed, 0 timed out\n', self.tree.run('status', '-q', '--all').stdout)
 
     def test_missing(self):
         line, one = self.status()
@@ -229,7 +229,7 @@ class Smart(unittest.TestCase):
         """Neither the list nor the status of all disks runs smartctl."""
         self.smartctl(ATA)
         for args in [], ['list'], ['status'], ['status', '--json'], ['explain', 'sda'], ['trim', 'sda'], ['metrics'], ['report']:
-            self.assertNotIn('SMART:', self.tree.run(*args).stdout)
+            self.assertNotRegex(self.tree.run(*args).stdout, 'SMART:|Health:')
         self.assertEqual(self.asked(), [])
 
 

@@ -21,7 +21,7 @@ class Status(unittest.TestCase):
         self.addCleanup(self.tree.close)
 
     def text(self, *args):
-        p = self.tree.run('status', '-q', *args)
+        p = self.tree.run('status', '-q', '--all', *args)
         self.assertEqual((p.returncode, p.stderr), (0, ''))
         return p.stdout
 

@@ -129,11 +129,12 @@ class Lists(Uasctl):
     def test_status(self):
         self.start()
         out = self.run_ctl('status', 'BAD').stdout
-        self.assertIn('2-3:1.0', out)
-        self.assertNotIn('2-2:1.0', out)
-        self.assertRegex(out, r'(?m)^ +State: settled$')
-        self.assertRegex(out, r'(?m)^ +Speed: 5000 Mbit/s, USB 3.20$')
-        self.assertRegex(self.run_ctl('status', 'BUSY').stdout, r'(?m)^ +Speed: 480 Mbit/s, USB 3.20; the device could do 5000$')
+        self.assertTrue(out.startswith('● sdc: Maker Disk, 931.5G, on usb-storage - ok\n'), out)
+        self.assertRegex(out, r'(?m)^ +Link: 5 Gbit/s at port 2-3$')
+        self.assertNotIn('State:', out)
+        self.assertTrue(out.endswith('\n--all prints everything.\n'))
+        self.assertRegex(self.run_ctl('status', '--all', 'BAD').stdout, r'(?m)^ +State: settled$')
+        self.assertRegex(self.run_ctl('status', 'BUSY').stdout, r'(?m)^ +Link: 480 Mbit/s at port 2-2; the device could do 5 Gbit/s$')
 
     def columns(self):
         """The columns in the manual."""
@@ -279,7 +280,7 @@ class Terminal(Uasctl):
         self.assertEqual(paged(SYSTEMD_PAGER=ours, PAGER='/nonexistent', SYSTEMD_LESS='X')[0], 'X')
         self.assertEqual(paged(PAGER=' '.join([ours, *'abcdefghijklmnopqrst']))[3], 'a b c d e f g h i j k l m n o')  # 16 words are enough
         self.assertEqual(paged(PAGER=ours, LC_ALL='C')[2], '')
-        self.assertIn('     State: settled', '\n'.join(paged('status', PAGER=ours, NO_COLOR='1')))
+        self.assertIn('      Link: 5 Gbit/s', '\n'.join(paged('status', PAGER=ours, NO_COLOR='1')))
         tree = self.tree()
         for verb, row in ('explain', 'unknown-bridge'), ('db', 'Verdict: unknown'):
             self.assertIn(row, '\n'.join(paged('-q', verb, 'sda', program=[IN_TREE, tree.top], PAGER=ours, NO_COLOR='1')))
@@ -595,7 +596,7 @@ class Others(Uasctl):
         for verb in 'list', 'status':
             self.assertEqual([d['id'] for d in json.loads(self.run_ctl(verb, 'sdc', 'sda', '2-3', '--json').stdout)['disks']], ids)
         self.assertEqual([line.split()[0] for line in self.run_ctl('list', '-o', 'ID', 'sdc', 'sda').stdout.splitlines()], ['ID', *ids])
-        self.assertEqual(re.findall(r'\d-\d:1\.0', self.run_ctl('status', 'sdc', 'sda').stdout), ids)
+        self.assertEqual(re.findall(r'(?m)^● (sd.): ', self.run_ctl('status', 'sdc', 'sda').stdout), ['sdc', 'sda'])
         self.run_ctl('cancel', 'sda', 'sdq', code=4)
         self.run_ctl('cancel', 'sdf', 'sda', 'sdb', code=8)
         self.assertEqual([self.asked() for _ in range(3)], ['Cancel 2-6:1.0', 'Cancel 2-1:1.0', 'Cancel 2-2:1.0'])

@@ -92,6 +92,7 @@ class Daemon(Machine):
         self.switch()
         [one] = self.managed_disks()
         self.assertTrue(before - 1 < one['WaitingSince'] / 1e6 < time.time() + 1, one)
+        self.assertRegex(self.ctl('status', 'sdz').stdout, r'(?m)^   Waiting: since \d{4}-\d\d-\d\d [\d:]{8} \(\d+ s\)$')
         self.use(False)
         self.driver_is('usb-storage')
         self.assertEqual([one['WaitingSince'] for one in self.managed_disks()], [0])
@@ -103,6 +104,8 @@ class Daemon(Machine):
         [one] = self.managed_disks()
         self.assertEqual((one['State'], one['WaitingSince']), ('trial', 0))
         self.assertGreater(one['TrialEnds'] / 1e6, time.time())
+        self.assertRegex(self.ctl('list').stdout, ' trial, (10|9) min left ')
+        self.assertRegex(self.ctl('status', 'sdz').stdout, r'(?m)^     Trial: until \d{4}-\d\d-\d\d [\d:]{8} \((10|9) min left\)$')
 
     def test_more(self):
         "The advice for a slow link, the setting of TRIM, and whether the running system is on the disk."

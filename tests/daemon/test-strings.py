@@ -38,7 +38,7 @@ class Strings(Machine):
         self.assertEqual(self.names(), ('Maker', 'Disk', 'S1'))
         self.start_on_bus()
         self.assertEqual(self.names(), ('Maker', 'Disk', 'S1'))
-        self.assertIn('S1', self.ctl('status', 'sdz').stdout)
+        self.assertIn('S1', self.ctl('status', '--all', 'sdz').stdout)
 
     def test_another(self):
         "Another disk at the same port reports its own strings, and the stored ones of the previous disk are removed."

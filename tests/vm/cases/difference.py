@@ -81,7 +81,7 @@ def fails_under_both(vm):
     assert messages(guest, DISTRUSTED) == 1 and messages(guest, CLEARED) == 1
     [record] = record_of(guest, disk)
     assert "state=cleared" in record, record
-    assert "settled!" in guest.out("uasctl list")
+    assert " errors! " in guest.out("uasctl list")
     for verb in "status", "explain":
         assert "Not uas: disk, cable" in guest.out("uasctl %s %s" % (verb, disk.interface))
     # The next uasd leaves it there as well.

@@ -164,11 +164,11 @@ def older_initramfs(vm):
     assert one["state"] == "settled" and one["reason"].startswith("UAS failed on 2026-01-01: "), one
     older = "the initramfs is older than this record"
     assert older in one["history"], one
-    assert older in guest.out("uasctl status " + disk.interface)
+    assert older in guest.out("uasctl status --all " + disk.interface)
     assert "Update it: update-initramfs -u" in guest.out("uasctl explain " + disk.interface)
     assert "update it: update-initramfs -u" in guest.journal("-b -u uasd")
     # The other work of update-initramfs takes minutes here.
     guest.run("mkdir -p /run/made/etc && DESTDIR=/run/made version=$(uname -r) MODULES=dep verbose=n __MODULES_TO_ADD=/run/modules "
               "sh -e /usr/share/initramfs-tools/hooks/uasd", timeout=100)
-    assert older not in guest.out("uasctl status " + disk.interface)
+    assert older not in guest.out("uasctl status --all " + disk.interface)
     assert "Initramfs" not in guest.out("uasctl explain " + disk.interface)
