@@ -102,6 +102,7 @@
 #define PROGRAM_PID1 PKGLIBEXECDIR "/uasd-pid1"
 #define PROGRAM_BENCH PKGLIBEXECDIR "/uasctl-bench"
 /* only in the bundle */
+#define BRIDGES_HWDB "/usr/lib/udev/hwdb.d/61-uasd.hwdb" /* udev builds its database from it */
 #define BRIDGES_TEXT PKGLIBEXECDIR "/../hwdb.d/61-uasd.hwdb"
 #define SWITCH_KEPT "KEPT" /* its message: the claim is held */
 

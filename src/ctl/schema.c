@@ -264,11 +264,8 @@ json_object *json_trim(const struct health *h, enum driver driver)
 
 json_object *json_bridge(uint16_t vid, uint16_t pid, json_object *database)
 {
-        json_object *list = json_list();
-
-        append(list, json_make({"vendor_id", new_hex(vid)}, {"product_id", new_hex(pid)},
-                               {"database", database}));
-        return json_document("bridges", list);
+        return json_make({"vendor_id", new_hex(vid)}, {"product_id", new_hex(pid)},
+                         {"database", database});
 }
 
 json_object *json_database(const struct db_entry *e, int bcd, const char *platform)

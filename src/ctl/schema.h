@@ -34,7 +34,7 @@ json_object *json_trim(const struct health *h, enum driver driver);
 /* bcd: the firmware, or -1 if it is not known */
 json_object *json_database(const struct db_entry *e, int bcd, const char *platform);
 
-/* BRIDGES OUTPUT. Takes ownership of database. */
+/* BRIDGE. Takes ownership of database. */
 json_object *json_bridge(uint16_t vid, uint16_t pid, json_object *database);
 
 /* EVENT. changed: names of members, NULL-terminated. */

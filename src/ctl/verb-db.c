@@ -2,15 +2,13 @@
 #include "ctl/context.h"
 #include "ctl/options.h"
 
+#include "common/names.h"
 #include "ctl/output.h"
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
 #include "sys/facts.h"
 #include "sys/udev/hwdb.h"
 #include "sys/udev/udevdb.h"
-
-/* uasd's part of it, from which the database is built */
-#define HWDB_TEXT "/usr/lib/udev/hwdb.d/61-uasd.hwdb"
 
 /* A bridge, and what is known of it. */
 struct known_bridge {
@@ -90,7 +88,7 @@ static void verdicts_elsewhere(const struct known_bridge *b, char *ret, size_t s
 }
 
 static const struct table_column says_columns[] = {
-        {N_("HOLDS"), .folds = FIT_BLANKS},
+        {N_("APPLIES"), .folds = FIT_BLANKS},
         {N_("VERDICT")},
         {N_("FIRMWARE")},
         {N_("HOST"), .folds = FIT_NAMES},
@@ -160,31 +158,132 @@ static void bridge_print(const struct ctl *c, const struct known_bridge *b)
         print_says(&b->entry, b->bcd, b->platform, c->options->legend);
 }
 
-static int show_absent(const struct ctl *c, struct known_bridge *b)
+/* The entry of a bridge that is not plugged in. Returns 0 or more, or -errno. */
+static int bridge_read(const struct ctl *c, struct known_bridge *b)
 {
         int r = hwdb_read(b->vid, b->pid, "", &b->entry);
 
         if (r <= 0 && bridgedb_read_text(&c->client.roots, b->vid, b->pid, &b->entry) >= 0)
                 r = 0;
+        return r;
+}
+
+struct named_bridge {
+        struct known_bridge bridge;
+        char name[256];
+};
+
+static const struct table_column found_columns[] = {{N_("BRIDGE")},
+                                                    {N_("VERDICT")},
+                                                    {N_("NAME"), .folds = FIT_CUT},
+                                                    {N_("CHIP"), .folds = FIT_CUT}};
+
+static void bridges_print_table(const struct ctl *c, const struct named_bridge *list, size_t n)
+{
+        struct libscols_table *t =
+                table_new(found_columns, ELEMENTSOF(found_columns), c->options->legend);
+
+        pager_open(c->options->pager);
+        for (size_t i = 0; i < n; i++) {
+                const struct known_bridge *b = &list[i].bridge;
+                struct db_word word;
+                char ids[16];
+
+                (void) bridge_weigh(b, b->platform, &word);
+                (void) snprintf(ids, sizeof(ids), "%04x:%04x", b->vid, b->pid);
+                (void) table_row(t, NULL,
+                                 (const char *const[]){ids, verdict_to_string(word.verdict),
+                                                       kernel_forbids(b) ? _("no uas") : "-",
+                                                       HARMLESS(list[i].name),
+                                                       HARMLESS(b->entry.chip)});
+        }
+        table_print(t, found_columns, ELEMENTSOF(found_columns));
+        if (c->options->legend)
+                fold_print(
+                        stdout,
+                        _("The verdicts are those for this machine. The sources: uasctl db VID:PID"),
+                        0);
+}
+
+/* Bridges that are not plugged in. */
+static void bridges_print(const struct ctl *c, const struct named_bridge *list, size_t n)
+{
+        json_object *bridges;
+
+        if (!c->options->json && n == 1)
+                bridge_print(c, &list->bridge);
+        else if (!c->options->json)
+                bridges_print_table(c, list, n);
+        if (!c->options->json)
+                return;
+        bridges = json_list();
+        for (size_t i = 0; i < n; i++) {
+                const struct known_bridge *b = &list[i].bridge;
+
+                append(bridges,
+                       json_bridge(b->vid, b->pid, json_database(&b->entry, b->bcd, b->platform)));
+        }
+        json_print(json_document("bridges", bridges));
+}
+
+static int show_absent(const struct ctl *c, struct known_bridge *b)
+{
+        int r = bridge_read(c, b);
+
         if (r < 0) {
                 log_error("Cannot read udev's hardware database: %s", strerror(-r));
                 if (!client_say_command(&c->client, REMEDY_HWDB, NULL, _("To build it:")))
                         log_info("No program here builds it. The statements are text: %s",
-                                 HWDB_TEXT);
+                                 BRIDGES_HWDB);
                 return UASD_EXIT_FAILED;
         }
-        if (c->options->json)
-                json_print(
-                        json_bridge(b->vid, b->pid, json_database(&b->entry, b->bcd, b->platform)));
-        else
-                bridge_print(c, b);
+        bridges_print(c, &(struct named_bridge){.bridge = *b}, 1);
         return UASD_EXIT_OK;
+}
+
+/* ---- by name, before a purchase ---- */
+
+struct bridge_search {
+        const struct ctl *c;
+        const char *what;         /* a part of a name, in either case */
+        struct known_bridge like; /* this host and kernel */
+        struct named_bridge *found;
+        size_t n;
+};
+
+static void search_take(uint16_t vid, uint16_t pid, const char *names, void *data)
+{
+        struct bridge_search *s = data;
+        struct named_bridge one = {.bridge = s->like};
+
+        (void) hwdb_names(vid, pid, one.name, sizeof(one.name));
+        if (!strcasestr(names, s->what) && !strcasestr(one.name, s->what))
+                return;
+        one.bridge.vid = vid;
+        one.bridge.pid = pid;
+        (void) bridge_read(s->c, &one.bridge);
+        if (!*one.name)
+                (void) copy_string(one.name, sizeof(one.name), names);
+        need_push(s->found, s->n, one);
+}
+
+/* Returns the number of bridges with that name. */
+static size_t search_bridges(const struct ctl *c, const char *what, const struct known_bridge *like)
+{
+        struct bridge_search s = {.c = c, .what = what, .like = *like};
+
+        if (strlen(what) >= 2)
+                (void) bridgedb_each(&c->client.roots, search_take, &s);
+        if (s.n > 0)
+                bridges_print(c, s.found, s.n);
+        free(s.found);
+        return s.n;
 }
 
 static void bridges_show(struct ctl *c, struct known_bridge *b)
 {
         if (!ctl_json(c) && c->views.n == 0)
-                log_info("There are no USB disks. uasctl db VID:PID looks a bridge up.");
+                log_info("There are no USB disks. uasctl db VID:PID or NAME looks a bridge up.");
         for (size_t i = 0; i < c->views.n; i++) {
                 const struct view *v = &c->views.list[i];
                 const struct facts *f = &v->disk.facts;
@@ -216,6 +315,8 @@ int verb_db(struct ctl *c, char **args)
         b.kernel = linux_running(&c->client.roots);
         if (args[0] && ctl_parse_bridge(args[0], &b.vid, &b.pid) && !ctl_is_plugged_in(c, args[0]))
                 return show_absent(c, &b);
+        if (args[0] && !ctl_is_plugged_in(c, args[0]) && search_bridges(c, args[0], &b) > 0)
+                return UASD_EXIT_OK;
         r = ctl_choose(c, args);
         if (r == UASD_EXIT_OK)
                 bridges_show(c, &b);

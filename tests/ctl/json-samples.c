@@ -77,8 +77,8 @@ int main(void)
                                                .why_not = "it is distrusted",
                                                .passed = -1,
                                                .temperature = INT_MIN}}};
-        json_object *names = json_list(), *inhibitors = json_list(), *signs = json_list(),
-                    *commands = json_list();
+        json_object *bridges = json_list(), *names = json_list(), *inhibitors = json_list(),
+                    *signs = json_list(), *commands = json_list();
         const struct health health = {.luns = luns, .n_luns = ELEMENTSOF(luns)};
         struct log_entry happened[] = {
                 {.usec = 1}, {.record = true, .values = {[EVENT_WORD] = (char *) "passed"}}};
@@ -113,7 +113,8 @@ int main(void)
         json_print_line(sample_json(&f, "quirks", json_quirks(words, ELEMENTSOF(words))));
         json_print_line(sample_json(&f, "database", json_database(&known, 0x0210, "x86_64")));
         json_print_line(sample_json(&l, "database", json_database(&unknown, 0x0210, "x86_64")));
-        json_print_line(json_bridge(0x1209, 0x5a5a, json_database(&known, -1, "x86_64")));
+        append(bridges, json_bridge(0x1209, 0x5a5a, json_database(&known, -1, "x86_64")));
+        json_print_line(json_document("bridges", bridges));
         json_print_line(sample_json(&f, "link", json_link(&fast)));
         json_print_line(sample_json(&f, "link", json_link(&slow)));
         json_print_line(sample_json(&f, "commands", json_commands(&health)));

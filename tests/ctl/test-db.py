@@ -104,6 +104,33 @@ class Db(unittest.TestCase):
         # Before a purchase too: the reason names the table.
         self.assertIn("the kernel's own table keeps this bridge off UAS", self.fields('2537:1068')['Reason'])
 
+    def test_by_name(self):
+        """By chip, maker or product, or a part of it, in either case, with the verdict for this machine. The names of sources do not count."""
+        self.tree.write('etc/udev/hwdb.d/20-usb.hwdb', 'usb:v04E8*\n ID_VENDOR_FROM_DATABASE=Samsung Electronics Co., Ltd\n\n'
+                                                       'usb:v04E8p4001*\n ID_MODEL_FROM_DATABASE=PSSD T7\n\n')
+        with open(HWDB) as f:
+            text = f.read()
+        self.hwdb(text)
+        self.assertIn("There is no USB disk 'jms578'", self.db('jms578', code=4))
+        self.tree.write('usr/lib/udev/hwdb.d/61-uasd.hwdb', text)
+        found = self.fields('t7')
+        self.assertEqual((found['Bridge'], found['Verdict'], found['Chip']), ('04e8:4001', 'unknown', 'ASMedia ASM2362 (smartmontools)'))
+        self.host('raspberrypi,4-model-b')
+        table = self.db('SAMSUNG', '--no-legend').splitlines()
+        self.assertEqual([line.split()[:2] for line in table], [['04e8:4001', 'unknown'], ['04e8:61b6', 'bad']])
+        self.assertIn('Samsung Electronics Co., Ltd PSSD T7', table[0])
+        chips = json.loads(self.db('Jms578', '--json'))['bridges']
+        self.assertIn(('152d', '0578', 'bad'), [(one['vendor_id'], one['product_id'], one['database']['verdict']) for one in chips])
+        self.assertTrue(all('JMS578' in one['database']['chip'] for one in chips))
+        self.assertEqual(self.db('hiksemi', '--no-legend').splitlines()[0].split()[:4], ['Bridge:', '090c:2000'])  # a comment in the file
+        self.assertIn('090c:2000 unknown no uas Hiksemi External HDD', ' '.join(self.db('external hdd', '--no-legend').split()))
+        self.assertIn('0bda:9210 bad - Realtek RTL9210', ' '.join(self.db('realtek').split()))
+        for nothing in 'smartmontools', 'j', 'no such name', 'unusual_uas.h':
+            self.db(nothing, code=4)
+        # A disk that is plugged in comes first.
+        self.tree.disk('2-9', 'sdt', product='Hiksemi Disk')
+        self.assertEqual(self.fields('hiksemi')['Bridge'], '1209:5a5a, firmware 2.14')
+
     def test_unknown(self):
         out = self.db('1234:5678')
         self.assertIn('Verdict: unknown', out)

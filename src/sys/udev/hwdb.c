@@ -40,6 +40,22 @@ int hwdb_read(uint16_t vid, uint16_t pid, const char *product, struct db_entry *
         return r;
 }
 
+char *hwdb_names(uint16_t vid, uint16_t pid, char *ret, size_t size)
+{
+        char modalias[32], vendor[128] = "", model[128] = "";
+        struct lookup l = {.modalias = modalias};
+
+        ret[0] = '\0';
+        if (sd_hwdb_new(&l.hwdb) < 0)
+                return ret;
+        (void) snprintf(modalias, sizeof(modalias), "usb:v%04Xp%04X:", vid, pid);
+        (void) hwdb_get_property(&l, "ID_VENDOR_FROM_DATABASE", vendor, sizeof(vendor));
+        (void) hwdb_get_property(&l, "ID_MODEL_FROM_DATABASE", model, sizeof(model));
+        (void) snprintf(ret, size, "%s%s%s", vendor, *vendor && *model ? " " : "", model);
+        (void) sd_hwdb_unref(l.hwdb);
+        return ret;
+}
+
 void facts_complete_hwdb(const struct roots *roots, struct facts *f)
 {
         char id[UDEVDB_ID_MAX], platform[PLATFORM_MAX];

@@ -10,6 +10,9 @@
  * Returns 1, 0 and an empty entry, or -errno: -ENOENT if there is no hwdb.
  */
 int hwdb_read(uint16_t vid, uint16_t pid, const char *product, struct db_entry *ret);
+/* Writes the names of maker and product that the hwdb has: "Samsung Electronics Co., Ltd PSSD T7",
+ * or "". Returns ret. */
+char *hwdb_names(uint16_t vid, uint16_t pid, char *ret, size_t size);
 
 /*
  * At plug-in uasd acts on the event of the kernel, before udev has a record of the USB device. So

@@ -131,6 +131,67 @@ int bridgedb_read_text(const struct roots *roots, uint16_t vid, uint16_t pid, st
         return db_fill(ret, bridgedb_get_text, lines);
 }
 
+/* Appends a line without what stands in brackets: there are the names of sources. */
+static void names_add(char *names, size_t size, const char *line, size_t n)
+{
+        size_t used = strlen(names), depth = 0;
+
+        for (size_t i = 0; i < n && used + 2 < size; i++) {
+                if (line[i] == '(')
+                        depth++;
+                if (depth == 0 && (line[i] != ' ' || (used > 0 && names[used - 1] != ' ')))
+                        names[used++] = line[i];
+                if (line[i] == ')' && depth > 0)
+                        depth--;
+        }
+        if (used > 0 && names[used - 1] != ' ')
+                names[used++] = ' ';
+        names[used] = '\0';
+}
+
+/* A block has comments, the lines to match, and properties. */
+static void bridgedb_take_block(const char *block, bridge_fn *f, void *data)
+{
+        static const char chip[] = " " PROP_DB_CHIP "=";
+        char names[512] = "";
+        uint16_t vid, pid;
+
+        for (const char *line = block; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+                size_t n = strcspn(line, "\n");
+
+                if (*line == '#')
+                        names_add(names, sizeof(names), line + 1, n - 1);
+                else if (startswith(line, chip))
+                        names_add(names, sizeof(names), line + strlen(chip), n - strlen(chip));
+        }
+        for (const char *at = block; at; at = strchr(at, '\n')) {
+                at += *at == '\n';
+                if (sscanf(at, "usb:v%4hXp%4hX*", &vid, &pid) == 2)
+                        f(vid, pid, names, data);
+        }
+}
+
+int bridgedb_each(const struct roots *roots, bridge_fn *f, void *data)
+{
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+        int r = state_read_text(roots->etc, ".." BRIDGES_HWDB, &text, &size);
+
+        if (r == 0)
+                r = state_read_text(roots->etc, ".." BRIDGES_TEXT, &text, &size);
+        if (r <= 0)
+                return r < 0 ? r : -ENOENT;
+        for (char *block = text, *next; block; block = next) {
+                next = strstr(block, "\n\n");
+                if (next) {
+                        *next = '\0';
+                        next += strlen("\n\n");
+                }
+                bridgedb_take_block(block, f, data);
+        }
+        return 0;
+}
+
 int bridgedb_read(const struct roots *roots, const struct facts *f, struct db_entry *ret)
 {
         _cleanup_free_ char *record = NULL;

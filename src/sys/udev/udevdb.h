@@ -43,6 +43,12 @@ int udevdb_initialized(const struct roots *roots, const char *id, usec_t *ret_us
  * Without a word there it looks into the bundle's text. Returns 1, or 0 and an empty entry.
  */
 int bridgedb_read(const struct roots *roots, const struct facts *f, struct db_entry *ret);
+/*
+ * Calls f for each bridge in the text of 61-uasd.hwdb, of the package or the bundle. names: the
+ * words about it there, such as its chip. Returns 0 or -errno; -ENOENT: no such file.
+ */
+typedef void bridge_fn(uint16_t vid, uint16_t pid, const char *names, void *data);
+int bridgedb_each(const struct roots *roots, bridge_fn *f, void *data);
 /* Reads only the bundle's 61-uasd.hwdb, which no udev has compiled. Returns as above; -ENOENT: uasd
  * is not from a bundle. */
 int bridgedb_read_text(const struct roots *roots, uint16_t vid, uint16_t pid, struct db_entry *ret);
