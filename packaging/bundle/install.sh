@@ -140,31 +140,39 @@ $mark
 # Short-Description: USB Disk Driver Switcher
 ### END INIT INFO
 daemon=$daemon
-pidfile=/run/uasd.pid
 END
         cat <<'END'
 
-# Also a uasd of the version before, and asked by a user who is not root.
+# Every uasd, also of the version before, and asked by a user who is not root. A file with its number could be that of another start.
 running() {
-        pid=$(cat $pidfile 2>/dev/null) && [ "$(tr '\0' '\n' 2>/dev/null <"/proc/$pid/cmdline" | head -n 1)" = $daemon ]
+        pids=
+        # shellcheck disable=SC2013 # no name has a blank
+        for file in $(grep -ls "^$daemon" /proc/[0-9]*/cmdline); do
+                pid=${file#/proc/}
+                [ "$(tr '\0' '\n' 2>/dev/null <"$file" | head -n 1)" != $daemon ] || pids="$pids ${pid%/cmdline}"
+        done
+        [ -n "$pids" ]
 }
 
-# A switch that has begun goes on: only uasd itself gets the signal.
+# A switch that has begun goes on: only uasd itself gets the signal. It has no command line any more some time before the kernel
+# ends its lock.
 stop() {
         running || return 0
-        kill "$pid"
+        # shellcheck disable=SC2086 # several
+        kill $pids
         n=0
-        while running && [ $n -lt 30 ]; do
-                n=$((n + 1))
-                sleep 1
+        for pid in $pids; do
+                while grep -qs '^State:.[^ZX]' "/proc/$pid/status" && [ $n -lt 30 ]; do
+                        n=$((n + 1))
+                        sleep 1
+                done
         done
-        ! running && rm -f $pidfile
+        ! running
 }
 
 start() {
         running && return 0
         $daemon </dev/null >/dev/null 2>&1 &
-        echo $! >$pidfile
         # Until the shell has become uasd.
         n=0
         until running; do
