@@ -35,10 +35,8 @@ static const char *grub_command(const struct roots *roots)
  */
 static const char *entries_command(const struct roots *roots)
 {
-        char release[KERNEL_RELEASE_MAX];
-
-        if (kernel_release(roots, release) &&
-            faccessat(roots->lib, path_join("modules/", release, "/vmlinuz"), F_OK, 0) == 0 &&
+        if (roots->kernel[0] &&
+            faccessat(roots->lib, path_join("modules/", roots->kernel, "/vmlinuz"), F_OK, 0) == 0 &&
             program_there(roots, remedy_rows[REMEDY_KERNEL_INSTALL].program))
                 return remedy_rows[REMEDY_KERNEL_INSTALL].words;
         return _("the tool that makes the boot entries");

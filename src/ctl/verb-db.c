@@ -312,7 +312,7 @@ int verb_db(struct ctl *c, char **args)
         if (r != UASD_EXIT_OK)
                 return r;
         platform_read(&c->client.roots, b.platform);
-        b.kernel = linux_running(&c->client.roots);
+        b.kernel = linux_version(c->client.roots.kernel);
         if (args[0] && ctl_parse_bridge(args[0], &b.vid, &b.pid) && !ctl_is_plugged_in(c, args[0]))
                 return show_absent(c, &b);
         if (args[0] && !ctl_is_plugged_in(c, args[0]) && search_bridges(c, args[0], &b) > 0)

@@ -42,14 +42,13 @@ static int read_config(int dirfd, const char *path)
  */
 static int kernel_config_uas(const struct roots *roots)
 {
-        char release[KERNEL_RELEASE_MAX];
         int r;
 
-        if (!kernel_release(roots, release))
+        if (!roots->kernel[0])
                 return -ENODATA;
-        r = read_config(roots->etc, path_join("../boot/config-", release));
+        r = read_config(roots->etc, path_join("../boot/config-", roots->kernel));
         if (r == -ENODATA)
-                r = read_config(roots->lib, path_join("modules/", release, "/config"));
+                r = read_config(roots->lib, path_join("modules/", roots->kernel, "/config"));
         return r;
 }
 

@@ -3,7 +3,6 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/io/boot.h"
 #include "sys/quirks/keepoff.h"
 #include "sys/quirks/param.h"
 #include "sys/state/attachment.h"
@@ -102,18 +101,9 @@ void facts_recall_attachment(const struct roots *roots, struct facts *f)
         facts_read_trouble(a.trouble, f);
 }
 
-unsigned linux_running(const struct roots *roots)
-{
-        char release[KERNEL_RELEASE_MAX];
-
-        if (!kernel_release(roots, release))
-                return 0;
-        return linux_version(release);
-}
-
 void facts_complete(const struct roots *roots, const struct config *c, struct facts *f)
 {
-        f->kernel = linux_running(roots);
+        f->kernel = linux_version(roots->kernel);
         facts_read_quirks(roots, f);
         keepoff_own(roots, f->vid, f->pid, f->quirks_own);
         f->unknown_target = c->unknown_target;

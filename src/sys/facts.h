@@ -11,8 +11,6 @@
  * its default.
  */
 void facts_complete(const struct roots *roots, const struct config *c, struct facts *f);
-/* LINUX() of core/quirks.h for the kernel that runs; 0: unknown. */
-unsigned linux_running(const struct roots *roots);
 /* Fills of these only the override and the trouble under usb-storage. */
 void facts_recall_attachment(const struct roots *roots, struct facts *f);
 /* Fills of these only the verdict and the history. */

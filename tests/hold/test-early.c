@@ -190,7 +190,7 @@ static void fake_load(const char *module)
 /* The trial of this disk at this port with this kernel is on record as passed. */
 static void passed(struct tree *t)
 {
-        tree_write(t, "proc/sys/kernel/osrelease", "6.1.0\n");
+        tree_boot_kernel(t, "6.1.0");
         tree_write(
                 t, "etc/uasd/history",
                 "1209:5a5a:SN1@usb/hs/1=state=passed firmware=0100 kernel=6.1.0 boot=- date=- reason=\n");
@@ -632,7 +632,7 @@ static void test_stale_not(void **state)
         tree_unlink(&t, "etc/uasd/initramfs");
         assert_false(held_in_root(&t));
         distrust_later(&t);
-        tree_write(&t, "proc/sys/kernel/osrelease", "6.1.0\n");
+        tree_boot_kernel(&t, "6.1.0");
         in_use(&t);
         assert_false(held_in_root(&t));
         tree_remove(&t);

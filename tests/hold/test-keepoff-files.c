@@ -82,7 +82,7 @@ static void test_words(void **state)
                 struct tree t;
 
                 tree_make(&t);
-                tree_write(&t, "proc/sys/kernel/osrelease", "another\n");
+                tree_boot_kernel(&t, "another");
                 tree_write(&t, "proc/sys/kernel/random/boot_id", "now\n");
                 tree_write(&t, "etc/uasd/policy", table[i].policy);
                 tree_write(&t, "etc/uasd/history", table[i].history);

@@ -283,7 +283,6 @@ static const struct {
 static void make(struct tree *t)
 {
         static const char *const files[][2] = {
-                {"proc/sys/kernel/osrelease", "6.1.0-test\n"},
                 {"proc/sys/kernel/random/boot_id", "now\n"},
                 {"proc/1/mountinfo",
                  "20 1 254:0 / / rw - ext4 /dev/vda rw\n30 20 8:1 / /mnt rw - ext4 /dev/sda1 rw\n"
@@ -310,6 +309,7 @@ static void make(struct tree *t)
         };
 
         tree_make(t);
+        tree_boot_kernel(t, "6.1.0-test");
         for (size_t i = 0; i < ELEMENTSOF(files); i++)
                 tree_write(t, files[i][0], files[i][1]);
         tree_link(t, "proc/1/ns/mnt", "mnt:[1]");

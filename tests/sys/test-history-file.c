@@ -287,7 +287,7 @@ static void test_record(void **state)
 
         tree_make(&t);
         f.bcd = 0x114;
-        tree_write(&t, "proc/sys/kernel/osrelease", "6.1.0\n");
+        tree_boot_kernel(&t, "6.1.0");
         tree_write(&t, "proc/sys/kernel/random/boot_id", "now\n");
         assert_int_equal(history_read(&t.roots, &f, &h), 0);
         assert_int_equal(history_write(&t.roots, &f, &(struct history){.state = HISTORY_TRIAL}), 0);
@@ -296,7 +296,7 @@ static void test_record(void **state)
         assert_string_equal(before.kernel, "6.1.0");
         assert_string_equal(before.boot, "now");
         assert_int_equal(strlen(before.date), strlen("2026-11-24T12:00:00Z"));
-        tree_write(&t, "proc/sys/kernel/osrelease", "6.2.0\n");
+        tree_boot_kernel(&t, "6.2.0");
         assert_int_equal(history_write(&t.roots, &f, &(struct history){.state = HISTORY_PASSED}),
                          0);
         assert_int_equal(history_read(&t.roots, &f, &h), 1);
@@ -423,7 +423,7 @@ static void test_old_initramfs(void **state)
                 struct facts f = disk("ONE");
 
                 tree_make(&t);
-                tree_write(&t, "proc/sys/kernel/osrelease", "6\n");
+                tree_boot_kernel(&t, "6");
                 f.distrusted = table[i].distrusted;
                 f.bcd = 0x100;
                 if (table[i].initramfs)

@@ -253,7 +253,10 @@ static void test_roots(void **state)
         assert_int_equal(roots_open(&r, path), -ENOENT);
         assert_int_equal(r.run, -1);
         tree_write(&t, "var/log/sys/x", "");
+        tree_write(&t, "var/log/proc/sys/kernel/osrelease", "6.1.0\n");
         assert_int_equal(roots_open(&r, path), 0);
+        tree_write(&t, "var/log/proc/sys/kernel/osrelease", "read once\n");
+        assert_string_equal(r.kernel, "6.1.0");
         assert_true(r.sys >= 0 && r.run == -1 && r.var == -1);
         roots_reopen_var(&r, path);
         assert_int_equal(r.var, -1);

@@ -340,7 +340,7 @@ int __wrap_child_exit_status(pid_t pid, uint64_t limit_usec, int grace_msec)
 static void tree_without_uas(void)
 {
         tree_make(&tree);
-        tree_write(&tree, "proc/sys/kernel/osrelease", "6.1.0-test\n");
+        tree_boot_kernel(&tree, "6.1.0-test");
         tree_unlink(&tree, REGISTERED);
         assert_int_equal(unlinkat(tree.roots.sys, "bus/usb/drivers/uas", AT_REMOVEDIR), 0);
         asked_pid1 = seen->inserted = 0;

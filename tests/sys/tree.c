@@ -179,6 +179,13 @@ void tree_make(struct tree *t)
         assert(roots_open(&t->roots, t->path) >= 0);
 }
 
+void tree_boot_kernel(struct tree *t, const char *release)
+{
+        tree_write(t, "proc/sys/kernel/osrelease", path_join(release, "\n"));
+        roots_close(&t->roots);
+        assert(roots_open(&t->roots, t->path) >= 0);
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
         return remove(path);

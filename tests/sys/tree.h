@@ -18,6 +18,8 @@ struct tree {
 
 void tree_make(struct tree *t);
 void tree_remove(struct tree *t);
+/* Another kernel runs from now on. */
+void tree_boot_kernel(struct tree *t, const char *release);
 /* Files and links below the folder. They make missing directories, and replace existing files. */
 void tree_write(struct tree *t, const char *path, const char *text);
 void tree_link(struct tree *t, const char *path, const char *target);

@@ -48,14 +48,6 @@ const char *initramfs_command(const struct roots *roots)
         return NULL;
 }
 
-bool kernel_release(const struct roots *roots, char ret[static KERNEL_RELEASE_MAX])
-{
-        if (attr_read(roots->proc, "sys/kernel/osrelease", ret, KERNEL_RELEASE_MAX) > 0)
-                return true;
-        ret[0] = '\0';
-        return false;
-}
-
 #define RECORD_MAX 8192 /* the kernel's own limit */
 
 int kmsg_next(int fd, struct kmsg *ret)

@@ -11,10 +11,6 @@ bool in_initramfs(const struct roots *roots);
  * as well. */
 bool cmdline_has(const struct roots *roots, const char *word);
 
-/* The release of the running kernel, as in uname(2), or "". Returns true if it is known. */
-#define KERNEL_RELEASE_MAX 65
-bool kernel_release(const struct roots *roots, char ret[static KERNEL_RELEASE_MAX]);
-
 /*
  * Returns the command that rebuilds the initramfs, for the tool whose configuration exists:
  * initramfs-tools, dracut, mkinitcpio. NULL: none of them.

@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "common/util.h"
+#include "sys/io/sysfs.h"
 
 static int roots_open_tree(const char *prefix, const char *tree)
 {
@@ -32,6 +33,8 @@ int roots_open(struct roots *ret, const char *prefix)
                 roots_close(&roots);
                 return -ENOENT;
         }
+        if (attr_read(roots.proc, "sys/kernel/osrelease", roots.kernel, sizeof(roots.kernel)) < 0)
+                roots.kernel[0] = '\0';
         *ret = roots;
         return 0;
 }

@@ -10,7 +10,6 @@
 #include "common/names.h"
 #include "common/sentence.h"
 #include "common/util.h"
-#include "sys/io/boot.h"
 #include "sys/io/sysfs.h"
 #include "sys/quirks/kmod.h"
 
@@ -148,13 +147,12 @@ int module_file_find(const struct roots *roots, const char *file, char ret[stati
 {
         _cleanup_free_ char *text = NULL;
         _cleanup_close_ int fd = -1;
-        char release[KERNEL_RELEASE_MAX], folder[MODULE_PATH_MAX];
+        char folder[MODULE_PATH_MAX];
         const char *const folders[] = {folder, MODULES};
         size_t size;
         int r;
 
-        (void) kernel_release(roots, release);
-        (void) concat(folder, sizeof(folder), MODULES, release, "/");
+        (void) concat(folder, sizeof(folder), MODULES, roots->kernel, "/");
         fd = openat(roots->etc, path_join(TOP, folder, "modules.dep"), O_RDONLY | O_CLOEXEC);
         if (fd >= 0) {
                 r = read_whole(fd, DEP_MAX, &text, &size);
@@ -296,15 +294,13 @@ static int check_content(const struct roots *roots, const struct seen *s,
                          struct module_compared *ret, char *why)
 {
         struct seen refs[REFS_MAX] = {};
-        char release[KERNEL_RELEASE_MAX];
         size_t n;
         int r = check_name(s, why);
 
         if (r < 0)
                 return r;
-        (void) kernel_release(roots, release);
         n = refs_read(roots, s->kmod, refs);
-        r = check_vermagic(s, refs, n, release, why);
+        r = check_vermagic(s, refs, n, roots->kernel, why);
         if (r == 0)
                 r = check_versions(s, refs, n, ret, why);
         for (size_t i = 0; i < n; i++)

@@ -5,7 +5,6 @@
 
 #include "common/names.h"
 #include "common/util.h"
-#include "sys/io/boot.h"
 #include "sys/io/sysfs.h"
 #include "sys/state/store.h"
 
@@ -17,7 +16,7 @@ void history_here(const struct roots *roots, struct here *ret)
         *ret = (struct here){0};
         if (roots->proc < 0)
                 return;
-        (void) kernel_release(roots, ret->kernel);
+        (void) copy_string(ret->kernel, sizeof(ret->kernel), roots->kernel);
         (void) attr_read(roots->proc, "sys/kernel/random/boot_id", ret->boot, sizeof(ret->boot));
 }
 
