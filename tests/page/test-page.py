@@ -159,9 +159,7 @@ class Page(Machine):
         tab.shows('No USB disks.')
         self.picture(tab, 'empty', 800, 300)
         self.put_back(9)
-        began = time.monotonic()
         tab.shows('Maker Disk', 2)
-        print(f'row after {time.monotonic() - began:.2f} s', file=sys.stderr)
 
     def test_hundred(self):
         for number in range(1, 101):
