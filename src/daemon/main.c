@@ -91,7 +91,9 @@ int main(int argc, char *argv[])
                 return 1;
         }
         r = uasd_run(m);
-        if (r < 0)
+        if (r == -EALREADY)
+                log_error("another uasd is at work already");
+        else if (r < 0)
                 log_error("cannot go on: %s", strerror(-r));
         manager_end(m);
         return r < 0;

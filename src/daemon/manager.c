@@ -173,10 +173,8 @@ int manager_start(struct manager *m)
 {
         int r = lock_machine(m);
 
-        if (r == -EALREADY) {
-                log_error("another uasd is at work already");
+        if (r == -EALREADY)
                 return r;
-        }
         /* A full or read-only /run does not stop uasd: disks may be waiting for it. */
         r = use_watch_start(m);
         if (r < 0)
