@@ -32,7 +32,7 @@ PACKAGES = {
 PACKAGES["sid"] = PACKAGES["trixie"]
 
 # qemu-user's name for a foreign architecture.
-EMULATED = {"arm64": "qemu-aarch64"}
+EMULATED = {"arm64": "qemu-aarch64", "armhf": "qemu-arm"}
 
 # The userland of ZFS and its dependencies, without zed, which is a daemon. They are in contrib, like the source of its modules.
 ZFS = """
@@ -119,11 +119,16 @@ def need_keys(suite):
 
 
 def need_emulator(arch):
-    """Programs of ARCH run here, also in a chroot: their maintainer scripts make the image. The kernel forgets that at each boot."""
-    name = EMULATED[arch]
-    if not all(map(shutil.which, ("arch-test", name + "-static", "qemu-system-aarch64"))):
+    """Programs of ARCH run here, also in a chroot: their maintainer scripts make the image."""
+    if not all(map(shutil.which, ("arch-test", EMULATED[arch] + "-static", "qemu-system-aarch64"))):
         sh(["apt-get", "-qq", "-y", "--no-install-recommends", "install", "arch-test", "qemu-user-static", "qemu-system-arm"],
            env=dict(os.environ, DEBIAN_FRONTEND="noninteractive"))
+    register_emulator(arch)
+
+
+def register_emulator(arch):
+    """The kernel runs programs of ARCH by qemu-user. It forgets that at each boot."""
+    name = EMULATED[arch]
     if not os.path.exists("/proc/sys/fs/binfmt_misc/register"):
         sh(["mount", "-t", "binfmt_misc", "none", "/proc/sys/fs/binfmt_misc"])
     if not os.path.exists("/proc/sys/fs/binfmt_misc/" + name):
