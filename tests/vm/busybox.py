@@ -11,13 +11,10 @@ import os
 import pathlib
 import re
 import shutil
-import tempfile
 import types
 
-import context
 import cpio
 import debian
-import evidence
 import image as images
 
 SUITE = "bullseye"
@@ -118,53 +115,7 @@ def image():
                                  initrd=made.dir + "/initrd.img", root=made.dir + "/root.raw")
 
 
-def bundle():
-    """{path: value} of the bundle of this working tree, unpacked in /bundle."""
-    top = os.path.dirname(os.path.dirname(images.HERE))
-    made = images.Layer("bundle", images.digest(*(os.path.join(top, name) for name in ("src", "meson.build", "packaging/bundle", "packaging/release.d", "contrib/event.d", "udev/61-uasd.hwdb"))))
-
-    def fill(path):
-        with tempfile.TemporaryDirectory() as work:
-            debian.sh([os.path.join(top, "tools/build-bundle"), "--here", work])
-            os.makedirs(path)
-            debian.sh(["tar", "-xf", glob.glob(work + "/*.tar.xz")[0], "--strip-components=1", "-C", path])
-
-    made.build("building the bundle", fill)
-    return {"bundle/" + os.path.relpath(os.path.join(folder, name), made.dir): pathlib.Path(folder, name)
-            for folder, _, names in os.walk(made.dir) for name in names}
-
-
 def uas_module():
     """The bytes of the kernel's uas.ko."""
     base = tree()
     return pathlib.Path(base.tree(), "lib/modules", images.guest_abi(base), "kernel/drivers/usb/storage/uas.ko").read_bytes()
-
-
-def start(guest):
-    guest.run("/opt/uasd/lib/uasd/uasd >>/run/uasd.log 2>&1 </dev/null &", check=True)
-    guest.wait_until("! uasctl list 2>&1 | grep 'not running'")
-
-
-def boot(vm, *disks, conf="", first=":", more=None, early=(), guest=None, drives=()):
-    """The guest with uasd installed and running, then DISKS plugged in. FIRST runs before uasd starts, with the disks EARLY.
-    more: further files."""
-    with context.clock_stopped():
-        files = {**bundle(), "etc/uasd/uasd.conf": "[uasd]\nQuietSec=1\n" + conf, **(more or {})}
-    guest = guest or vm.guest("busybox")
-    guest.boot(initramfs=files, wait="agent", disks=early, drives=drives)
-    guest.run("/bundle/install.sh --init=none", check=True)
-    for disk in early:
-        guest.wait_disk(disk.interface)
-    guest.run(first, check=True)
-    start(guest)
-    for disk in disks:
-        guest.plug(disk)
-    return guest
-
-
-def on_storage(vm, disk):
-    """The guest with DISK settled on usb-storage, by the policy of its configuration."""
-    guest = boot(vm, disk, conf="Policy=usb-storage\n")
-    guest.wait_disk(disk.interface, driver="usb-storage")
-    evidence.only_disk(guest, "settled")
-    return guest

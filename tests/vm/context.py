@@ -25,6 +25,8 @@ from patience import told
 
 TIERS = ("fast", "default", "full")
 LIMIT = 240
+# Guests that only tier full has, where a case names them beside another one.
+RARE = ("bullseye", "sid", "sysvinit")
 # Nanoseconds an instruction.
 SLOW = 32
 HALF_AS_SLOW = 16
@@ -57,12 +59,12 @@ def case(tier="default", image="bookworm", product=True, limit=LIMIT, sliced=Tru
     """A function of `vm` becomes a case.
 
     tier     "fast", "default" or "full": each includes those before
-    image    the guest it uses ("bookworm", "vendor", "builtin", "trixie", "bullseye", "sid", "zfs", "cockpit", "cockpit13", "arm64"), or
-             several;
+    image    the guest it uses ("bookworm", "vendor", "builtin", "trixie", "bullseye", "sid", "zfs", "cockpit", "cockpit13", "arm64",
+             "busybox", "sysvinit"), or several;
              the first is what vm.boot() and vm.resume() take by default
     product  whether uasd is installed in the guest
     limit    seconds it may take
-    also     guests in which it runs once more, as NAME@GUEST; not in the fast tier, and bullseye and sid only in tier full
+    also     guests in which it runs once more, as NAME@GUEST; not in the fast tier, and those of RARE only in tier full
     sliced   False: it takes too long for a slice of tier full, so only a run of the whole tier has it
     cpus     processors of its guests: two run uasd, its children, udev and the kernel at the same time
     slow     SLOW or HALF_AS_SLOW: its guests have one such processor, whatever the host does meanwhile
@@ -72,7 +74,7 @@ def case(tier="default", image="bookworm", product=True, limit=LIMIT, sliced=Tru
     def register(function):
         CASES.append(Case(function, tier, image, product, limit, sliced, cpus, slow))
         # The fast tier has no time for another guest. One processor: all of them resume one saved guest.
-        CASES.extend(Case(function, "full" if other in ("bullseye", "sid") else "default" if tier == "fast" else tier, other, product, limit, sliced,
+        CASES.extend(Case(function, "full" if other in RARE else "default" if tier == "fast" else tier, other, product, limit, sliced,
                           also=other) for other in also)
         return function
     return register

@@ -30,6 +30,11 @@ PACKAGES = {
     "trixie": COMMON + ["libaio1t64", "systemd-cryptsetup"],
 }
 PACKAGES["sid"] = PACKAGES["trixie"]
+# udev without systemd. None of uasd's dependencies is named here: the bundle brings its own libraries.
+PACKAGES["sysvinit"] = """
+linux-image-amd64 initramfs-tools busybox zstd kmod sysvinit-core initscripts udev procps e2fsprogs psmisc strace
+qemu-guest-agent sysv-rc
+""".split()
 
 # qemu-user's name for a foreign architecture.
 EMULATED = {"arm64": "qemu-aarch64", "armhf": "qemu-arm"}

@@ -9,6 +9,7 @@
     zfs        + ZFS, whose modules are built here      (10 minutes)
     cockpit    packages with Cockpit, and its page      (minutes)
     arm64      packages and guest of another architecture, under emulation (10 minutes)
+    sysvinit   packages and guest without systemd
     product    + the .deb                               (seconds)
 
 Each layer is the upper directory of an overlayfs over those before it, keyed
@@ -19,6 +20,7 @@ its kernel and initramfs beside it. Runs write to qcow2 overlays over that.
 import argparse
 import contextlib
 import fcntl
+import functools
 import glob
 import hashlib
 import json
@@ -34,8 +36,11 @@ from debian import ImageError, remove_tree, sh
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECIPE = os.path.join(HERE, "recipe")
 SUITE = {"bookworm": "bookworm", "vendor": "bookworm", "builtin": "bookworm", "trixie": "trixie", "bullseye": "bullseye",
-         "sid": "sid", "zfs": "bookworm", "cockpit": "bookworm", "cockpit13": "trixie", "arm64": "bookworm", "busybox": "bullseye"}
+         "sid": "sid", "zfs": "bookworm", "cockpit": "bookworm", "cockpit13": "trixie", "arm64": "bookworm", "busybox": "bullseye",
+         "sysvinit": "bookworm"}
 MORE = {"cockpit": debian.COCKPIT, "cockpit13": debian.COCKPIT}  # packages that other guests of the suite do not have
+# Guests of another init. They have packages of their own, and the usb-storage.ko of `vendor`.
+INITS = ("sysvinit",)
 ARCH = {"arm64": "arm64"}  # of a guest; the others are amd64
 FLAVOURS = tuple(SUITE)
 SIZE = "6G"
@@ -169,27 +174,29 @@ def named(suite, arch):
 
 
 def packages_layer(suite, arch="amd64", more=()):
+    """SUITE: of Debian, or one of INITS."""
     packages = debian.packages(suite, arch) + list(more)
     name = named(suite, arch) + ("-more" if more else "")
     if arch != "amd64":
         debian.need_emulator(arch)
     layer = Layer("packages-" + name, digest(packages, "1"))
     layer.build("installing Debian %s" % name, lambda path: debian.bootstrap(
-        suite, packages, path, cache_dir(), arch=arch))
+        SUITE.get(suite, suite), packages, path, cache_dir(), arch=arch))
     return layer
 
 
 def guest_layer(suite, arch="amd64", more=()):
     base = packages_layer(suite, arch, more)
     trees = [recipe("root")] + ([recipe("emulated")] if arch != "amd64" else [])
+    customize = "customize-init" if suite in INITS else "customize"
     layer = Layer("guest-" + named(suite, arch) + ("-more" if more else ""), digest(
-        base.key, *trees, recipe("customize"), recipe("chroot")), [base])
+        base.key, *trees, recipe(customize), recipe("chroot")), [base])
 
     def fill(path):
         os.makedirs(os.path.join(path, "up"))
         for tree in trees:
             sh(["cp", "-a", "--no-preserve=ownership", tree + "/.", os.path.join(path, "up")])
-        in_tree(base.lower(), path, ["/tmp/files/customize"], files=RECIPE)
+        in_tree(base.lower(), path, ["/tmp/files/" + customize], files=RECIPE)
 
     layer.build("customising %s" % named(suite, arch), fill)
     return layer
@@ -202,12 +209,13 @@ def guest_abi(base):
     return os.path.basename(kernels[0]).split("-", 1)[1]
 
 
-def module_layer(flavour, about, packages, key=(), **options):
-    """The result of recipe/FLAVOUR for the bookworm guest's kernel, built in a separate tree with PACKAGES: a guest has no
+def module_layer(flavour, about, packages, key=(), suite="bookworm", **options):
+    """The result of recipe/FLAVOUR for the kernel of the guest of SUITE, built in a separate tree with PACKAGES: a guest has no
     compilers."""
-    base = packages_layer("bookworm")
-    layer = Layer("module-" + flavour, digest(base.key, recipe(flavour), *key))
+    base = packages_layer(suite)
     abi = guest_abi(base)
+    # The other suites share what is built for the same kernel.
+    layer = Layer("module-" + flavour, digest(base.key if suite == "bookworm" else abi, recipe(flavour), *key))
 
     def fill(path):
         tree = path + ".tree"
@@ -230,22 +238,27 @@ def module_layer(flavour, about, packages, key=(), **options):
     return layer
 
 
+def vendor_layer(suite="bookworm"):
+    return module_layer("vendor", "usb-storage.ko without UAS", ["linux-source-6.1"], suite=suite)
+
+
 MODULES = {
-    "vendor": lambda: module_layer("vendor", "usb-storage.ko without UAS", ["linux-source-6.1"]),
+    "vendor": vendor_layer,
     "builtin": lambda: module_layer("builtin", "a kernel with built-in drivers",
                                     ["linux-source-6.1", "bc", "bison", "flex", "libc6-dev", "libelf-dev"],
                                     key=[recipe("builtin.config")]),
     "zfs": lambda: module_layer("zfs", "ZFS", ["libc6-dev", "file"], key=[debian.ZFS],
                                 components="main contrib", fetch=debian.ZFS),
+    **{init: functools.partial(vendor_layer, init) for init in INITS},
 }
 
 
 def flavour_layer(flavour):
-    guest = guest_layer(SUITE[flavour], arch_of(flavour), MORE.get(flavour, ()))
+    guest = guest_layer(flavour if flavour in INITS else SUITE[flavour], arch_of(flavour), MORE.get(flavour, ()))
     if flavour not in MODULES:
         return guest
     module = MODULES[flavour]()
-    install = flavour + "-install"
+    install = "vendor-install" if flavour in INITS else flavour + "-install"
     layer = Layer("guest-" + flavour,
                   digest(guest.key, module.key, recipe(install)),
                   guest.parents + [guest])

@@ -55,7 +55,7 @@ class Guests(unittest.TestCase):
         "A page names only cases that exist."
         for page in ("stacks", "nas"):
             with open(os.path.join(rotation.TOP, "docs", page + ".md"), encoding="utf-8") as file:
-                named = re.findall(r"`(?:tests/vm/run )?'?([a-z_]+\.[a-z_*]+)'?`", file.read())
+                named = re.findall(r"`(?:tests/vm/run )?'?([a-z_]+\.[a-z_*@]+)'?`", file.read())
             self.assertTrue(named, page)
             for name in named:
                 self.assertTrue(fnmatch.filter((one.name for one in context.CASES), name), name)
@@ -106,7 +106,7 @@ class Groups(unittest.TestCase):
 
     def test_image_for_all(self):
         "The cases of a guest that no daily case needs are in one group: one run makes it for all of them."
-        for guest in ("arm64", "zfs", "builtin"):
+        for guest in ("arm64", "zfs", "builtin", "sysvinit"):
             self.assertEqual(sum(any(guest in one.images for one in part) for part in self.slices(0, rotation.GROUPS)), 1, guest)
 
     def test_last_ones(self):

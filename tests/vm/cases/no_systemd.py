@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What a system without systemd, udev and D-Bus gets: requests without uasd, the ends of uses, a boot flash that stays."""
 
-import busybox
-from cases.busybox import sees_no_foreign
+import bundled
+from cases.bundle import sees_no_foreign
 from context import case
 from evidence import only_disk
 
@@ -26,7 +26,7 @@ def names(guest, text):
 def without_uasd(vm):
     "Without uasd root's uasctl moves and ejects a free disk. It refuses one in use, names the user, and prints a command that starts uasd."
     disk = vm.disk(label="DATA")
-    guest = busybox.boot(vm)
+    guest = bundled.boot(vm)
     guest.run("/bundle/install.sh --init=sysvinit --no-start && kill $(pidof uasd)", check=True)
     guest.wait_until("! pidof uasd")
     guest.plug(disk)
@@ -62,7 +62,7 @@ def without_uasd(vm):
 def ends_of_uses(vm):
     "A loop device, and a process that opened the disk by another node, keep it where it is. uasd hears of each end without udevd."
     disk = vm.disk(label="DATA")
-    guest = busybox.on_storage(vm, disk)
+    guest = bundled.on_storage(vm, disk)
     guest.run("mount -t ext4 /dev/sda1 /mnt && dd if=/dev/zero of=/mnt/file bs=1M count=1 && losetup /dev/loop0 /mnt/file && umount -l /mnt", check=True)
     guest.run("uasctl policy sda uas", check=True)
     names(guest, "loop of sda1")
@@ -81,7 +81,7 @@ def boot_flash(vm):
     "A hundred switches of three disks: a USB stick on usb-storage, mounted as the boot flash of a NAS is, gets no event and no new number."
     flash = vm.disk(label="FLASH", alts="bot", vid=0xf400, pid=0xf400)
     disks = [vm.disk(label="DATA%d" % number) for number in range(3)]
-    guest = busybox.boot(vm, flash)
+    guest = bundled.boot(vm, flash)
     guest.wait_disk(flash.interface, driver="usb-storage")
     guest.run("mount -t ext4 /dev/sda1 /mnt", check=True)
     for disk in disks:
