@@ -1,12 +1,24 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What a system without systemd, udev and D-Bus gets: requests without uasd, the ends of uses, a boot flash that stays."""
 
+import collections
+import os
+import pathlib
+import re
+
 import bundled
-from cases.bundle import sees_no_foreign
+import busybox
+import context
+import cpio
+import image as images
+from cases.bundle import ROUNDS, sees_no_foreign
 from context import case
 from evidence import only_disk
+from within.calls import DOES
 
 SWITCHES = 100
+# After so many rounds with something wrong the sweep ends.
+ENOUGH = 3
 
 
 def refused(guest, words, *said):
@@ -100,3 +112,108 @@ def boot_flash(vm):
     assert told == [], told
     assert flash.stats()["bot"]["commands"] == commands
     guest.run("umount /mnt", check=True)
+
+@case(tier="full", image="busybox", product=False)
+def no_bind(vm):
+    "Kernels before 4.14 send no `bind`: the other events of a plug-in are enough, and the disk is on uas before a command of usb-storage."
+    disk = vm.disk(label="DATA")
+    library = os.path.join(vm.folder, "no-bind.so")
+    images.sh(["cc", "-shared", "-fPIC", "-O1", "-o", library, os.path.join(images.HERE, "within/no-bind.c")])
+    guest = bundled.boot(vm, more={"odd/no-bind.so": pathlib.Path(library)})
+    bundled.stop(guest)
+    guest.run("LD_PRELOAD=/odd/no-bind.so /opt/uasd/lib/uasd/uasd >/run/uasd.log 2>&1 </dev/null &", check=True)
+    bundled.started(guest)
+    for number in range(ROUNDS):
+        guest.plug(disk)
+        guest.wait_disk(disk.interface, driver="uas")
+        only_disk(guest, "settled")
+        assert disk.stats()["bot"]["commands"] == 0, (number, disk.stats())
+        disk.unplug()
+        guest.wait_until("test ! -e /sys/bus/usb/devices/%s" % disk.interface)
+    # Those of usb-storage and of uas.
+    assert guest.run("cat /run/uasd.log").out.count("no-bind: not received") >= 2 * ROUNDS, guest.run("cat /run/uasd.log")
+
+
+# In the place of uasd-switch: counts its system calls, or kills it at the planned one.
+STRACE = "/odd/strace/ld.so --library-path /odd/strace /odd/strace/strace -qq"
+WRAPPER = """#!/bin/sh
+real=/opt/uasd/lib/uasd/uasd-switch.vm
+case " $* " in *" --recover "*) exec $real "$@";; esac
+[ ! -e /run/vm-trace ] || exec %s -o /run/vm-trace $real "$@"
+[ -e /run/vm-kill ] || exec $real "$@"
+read call nth </run/vm-kill
+rm /run/vm-kill
+%s -o /dev/null -e trace=$call -e inject=$call:signal=KILL:when=$nth $real "$@"
+rc=$?
+[ $rc = 137 ] || exit $rc
+echo >/run/vm-killed
+kill -KILL $$
+""" % (STRACE, STRACE)
+# New data goes to the disk, without a sync, before a switch to $2. Then: a driver, a node, no child, no record, no hold, the quirks, and
+# the data. Prints what is wrong after 30 s.
+ROUND = r"""
+interface=$1 target=$2
+at() { echo /sys/bus/usb/devices/$interface/host*/target*/*/block/*; }
+rm -f /run/vm-killed
+head -c 65536 /dev/urandom >/tmp/data
+name=$(basename $(at))
+dd if=/tmp/data of=/dev/${name}2 bs=65536 count=1 2>/dev/null || echo cannot write
+uasctl switch $name $target --wait=60 >/tmp/said 2>&1
+wrong() {
+        [ -e /sys/bus/usb/devices/$interface/driver ] || { echo no driver; return; }
+        name=$(basename $(at))
+        [ -b /dev/${name}2 ] || { echo no disk; return; }
+        [ -z "$(pidof uasd-switch.vm uasd-switch)" ] || { echo uasd-switch runs; return; }
+        [ -z "$(ls /run/uasd/switch /run/uasd/hold 2>/dev/null | grep "^$interface$")" ] || { echo a record or a hold is left; return; }
+        [ -z "$(cat /sys/module/usb_storage/parameters/quirks)" ] || { echo quirks "$(cat /sys/module/usb_storage/parameters/quirks)"; return; }
+        ! uasctl list $interface | grep -E 'switching|held' || return
+}
+n=0
+while said=$(wrong); [ -n "$said" ] && [ $n -lt 150 ]; do n=$((n + 1)); usleep 200000; done
+[ -z "$said" ] || echo "$said"
+dd if=/dev/${name}2 bs=65536 count=1 2>/dev/null | cmp -s - /tmp/data || echo data lost
+"""
+
+
+def round_of(guest, disk, target):
+    """A switch, killed or not: what is wrong after it, and whether it was killed."""
+    said = guest.run("sh /odd/round %s %s" % (disk.interface, target), timeout=180)
+    return (said.out + said.err).strip(), guest.run("test -e /run/vm-killed").rc == 0
+
+
+@case(tier="full", image="busybox", product=False, limit=2400)
+def killed_at_every_call(vm):
+    "uasd-switch killed once at every call that reaches beyond itself, each way: the disk is on a driver, nothing is left, no byte is lost."
+    disk = vm.disk(size="16M", partitions=["4M", None], wcache="volatile")
+    with context.clock_stopped():
+        root = images.packages_layer("bookworm").tree()
+        traced = {"odd/strace/" + ("ld.so" if name.startswith("ld-linux") else name): path
+                  for name, path in busybox.libraries(root, "/usr/bin/strace").items()}
+    guest = bundled.boot(vm, disk, conf="TrialSec=0\n", more={
+        **traced, "odd/strace/strace": pathlib.Path(root + "/usr/bin/strace"), "odd/round": ROUND, "odd/wrapper": cpio.Exec(WRAPPER)})
+    guest.wait_disk(disk.interface, driver="uas")
+    only_disk(guest, "settled")
+    guest.run("cd /opt/uasd/lib/uasd && mv uasd-switch uasd-switch.vm && cp /odd/wrapper uasd-switch", check=True)
+    guest.run("echo 0 >/sys/module/usb_storage/parameters/delay_use", check=True)
+    wrong, count = [], {"killed": 0, "moved": 0, "back": 0}
+    for before, after in (("uas", "usb-storage"), ("usb-storage", "uas")):
+        guest.run("touch /run/vm-trace", check=True)
+        assert round_of(guest, disk, after) == ("", False) and guest.driver(disk.interface) == after
+        calls = collections.Counter(re.findall(r"^(?:\d+ +)?(\w+)\(", guest.out("cat /run/vm-trace; rm /run/vm-trace"), re.M))
+        plan = [(call, nth) for call in DOES for nth in range(1, calls[call] + 1)]
+        print("from %s: %d calls" % (before, len(plan)), flush=True)
+        for call, nth in plan:
+            if guest.driver(disk.interface) != before:
+                assert round_of(guest, disk, before)[0] == ""
+            guest.run("echo %s %d >/run/vm-kill" % (call, nth), check=True)
+            said, killed = round_of(guest, disk, after)
+            now = guest.driver(disk.interface)
+            print("%s %d: %s, on %s %s" % (call, nth, "killed" if killed else "not reached", now, said), flush=True)
+            count["killed"] += killed
+            count["moved" if now == after else "back"] += killed
+            wrong += ["%s %d to %s: %s" % (call, nth, after, said)] if said else []
+            assert len(wrong) < ENOUGH, wrong
+    print(count, flush=True)
+    assert not wrong, wrong
+    assert count["killed"] >= 100 and count["moved"] and count["back"], count
+    assert guest.run("grep distrusted /etc/uasd/history").rc, "a kill was blamed on the bridge"

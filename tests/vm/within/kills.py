@@ -3,7 +3,7 @@
 
 strace stands between the daemon and its child and sends the SIGKILL as the call begins, so the product has no
 door for it. A kill leaves what was done before it, and of all calls only those that do something beyond the process
-itself make that differ; DOES are all of those. The others are `rest`.
+itself make that differ; calls.DOES are all of those. The others are `rest`.
 """
 
 import errno
@@ -18,12 +18,11 @@ import time
 
 import blocks
 import disks
+from calls import DOES
 from disks import other, put
 
 # After so many rounds with something wrong a run ends: what remains is found again in each of them, after a long wait.
 ENOUGH = 3
-DOES = ("write", "rename", "renameat", "renameat2", "unlink", "unlinkat", "mkdirat", "sendmsg", "fsync", "ioctl",
-        "finit_module", "clone", "clone3", "kill", "wait4", "poll", "ppoll", "openat2")
 REAL = disks.SWITCH + ".vm"  # a name of at most 15 characters, or ps cuts it
 PLAN, KILLED = "/run/vm-kill", "/run/vm-killed"
 
