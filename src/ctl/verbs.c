@@ -31,6 +31,7 @@ const struct verb verbs[] = {
         {"release", 1, ANY, 0, FROM_DAEMON, "DISK...", N_("Let a held disk be mounted now, and cancel its switch"), .each = true,
          .method = "Release", .done = N_("released. No switch waits for it.")},
         {"forget", 1, ANY, 0, FROM_NOWHERE, "DISK...", N_("Clear the history of a disk, so that uas is tried again"), verb_forget},
+        {"reset", 1, 1, OPTION_DRY_RUN, FROM_NOWHERE, "DISK", N_("Undo switch, policy, history and boot entry of a disk, after showing them"), verb_reset},
         {"eject", 1, ANY, 0, FROM_DAEMON_OR_ROOT, "DISK...", N_("Stop a disk and remove it, so that you can unplug it"), verb_eject, .each = true},
         {"inhibit", 0, ANY, OPTION_JSON | OPTION_DISK | OPTION_WHY | OPTION_LIST, FROM_NOWHERE, "[COMMAND...]",
          N_("Run a command during which no switch begins"), verb_inhibit},

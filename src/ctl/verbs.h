@@ -58,4 +58,4 @@ int uasctl_run(int argc, char **argv, const char *root);
 typedef int verb_fn(struct ctl *c, char **args);
 verb_fn verb_list, verb_status, verb_explain, verb_db, verb_switch, verb_policy, verb_trim,
         verb_eject, verb_forget, verb_monitor, verb_log, verb_metrics, verb_report, verb_inhibit,
-        verb_lease, verb_wait, verb_module;
+        verb_lease, verb_wait, verb_module, verb_reset;

@@ -22,8 +22,9 @@ FAKE, IN_TREE = sys.argv[1:3]
 FIO = shutil.which('fio')
 
 # Verbs that call the daemon, with the words after the verb that would change a disk.
-NEEDS_DAEMON = {'switch': ['uas'], 'policy': ['ignore'], 'trim': ['on'], 'release': [], 'cancel': [], 'forget': [], 'eject': [], 'monitor': []}
+NEEDS_DAEMON = {'switch': ['uas'], 'policy': ['ignore'], 'trim': ['on'], 'release': [], 'cancel': [], 'forget': [], 'reset': [], 'eject': [], 'monitor': []}
 # They have their own arguments and tests: test-bench.py, test-lease.py and test-module.py.
+CALLS_NOTHING = {'monitor', 'reset'}  # reset: nothing is set for these disks
 APART = {'bench', 'inhibit', 'lease', 'module', 'help'}
 BENCH = ['bench', 'sda', '--driver=usb-storage', '--profile=one']
 # Verbs that print JSON, with the largest number of arguments for that. All others refuse --json.
@@ -235,7 +236,7 @@ class BadInput(unittest.TestCase):
         self.start()
         who = {'user': NOBODY, 'group': NOBODY} if os.geteuid() == 0 else {}
         for verb, more in NEEDS_DAEMON.items():
-            if verb != 'monitor':
+            if verb not in CALLS_NOTHING:
                 self.wrong(verb, 'sdf', *more, '--no-ask-password', code=8, says='Not permitted: ', lines=3, **who)
         self.wrong('eject', 'sdf', '--no-ask-password', code=8, says='Run it as root.', lines=3, **who)
         self.wrong('inhibit', '--disk=sdf', '--no-ask-password', 'true', code=8, says='Not permitted: ', lines=3, **who)
@@ -253,7 +254,7 @@ class BadInput(unittest.TestCase):
         """A daemon without a method is reported as of another version. """
         self.start('methods')
         for verb, more in NEEDS_DAEMON.items():
-            if verb != 'monitor':
+            if verb not in CALLS_NOTHING:
                 self.wrong(verb, 'sda', *more, code=1, says='of another version', lines=3)
         for words in ['inhibit', 'true'], ['inhibit', '--disk=sda', 'true'], ['inhibit', '--list'], ['inhibit', '--list', '--json']:
             self.wrong(*words, code=1, says='of another version')
@@ -268,7 +269,7 @@ class BadInput(unittest.TestCase):
         says = f'The running uasd is version 0.0.1\\x1b[31m, and this uasctl {ours}: it does not know '
         self.start('older')
         for verb, more in NEEDS_DAEMON.items():
-            if verb != 'monitor':
+            if verb not in CALLS_NOTHING:
                 self.wrong(verb, 'sda', *more, code=1, says=says, lines=3)
         self.wrong('inhibit', 'true', code=1, says=says + "'Inhibit'", lines=3)
         self.wrong('inhibit', '--list', code=1, says=says + "'Inhibitors'", lines=3)

@@ -20,6 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '../daemon'))
 from machine import BUS, Machine, main, patience, until  # noqa: E402
 import privatebus  # noqa: E402
+import terminal  # noqa: E402
 
 FAKE = sys.argv[3]
 LOCALES = os.path.join(os.environ['LOCALES'], 'de')
@@ -387,6 +388,32 @@ class Real(Contract, Machine):
                     with open(os.path.join(top, name), errors='replace') as f:
                         found[os.path.join(top, name)] = f.read()
         return found
+
+    def test_reset(self):
+        "reset shows what is set for a disk, asks on a terminal, and ends all of it."
+        self.assertIn('nothing is set for it.', self.ctl('reset', 'sda').stderr)
+        command_line = 'console=tty1\n'
+        self.tree.write('boot/firmware/cmdline.txt', command_line)
+        self.tree.write('etc/uasd/history', 'generation=1\n1209:5a5a:FREE@0000:00:14.0/ss/1=state=passed firmware=0214 kernel=6.1.0-test boot=- '
+                                            'date=2026-01-01T00:00:00Z reason=\n')
+        self.ctl('switch', 'sda', 'uas')
+        self.ctl('policy', 'sda', 'usb-storage')
+        self.ctl('policy', '--kernel', '--write', 'sda', 'usb-storage')
+        before = self.kept()
+        p = self.ctl('reset', 'sda', '--dry-run')
+        for part in 'switch: uas, until it is unplugged', 'policy: usb-storage', 'history: ':
+            self.assertIn(f'\nuasctl:   {part}', p.stderr)
+        self.assertIn('usb-storage.quirks=1209:5a5a:u', p.stdout)
+        asked = terminal.first([self.tree.program, self.tree.top, 'reset', 'sda'], dict(os.environ, **self.env), 80, b'[y/N] ')
+        self.assertIn('Undo all of that?', asked)
+        self.assertEqual(self.kept(), before)
+        self.assertIn('nothing is set for it any more.', self.ctl('reset', 'sda').stderr)
+        self.ctl('wait', 'sda', '--wait=20')
+        one = self.one('sda')
+        self.assertEqual((one['policy'], one['target'], one['history']), ('auto', 'usb-storage', None))
+        with open(self.tree.path('boot/firmware/cmdline.txt')) as f:
+            self.assertEqual(f.read(), command_line)
+        self.assertIn('nothing is set for it.', self.ctl('reset', 'sda').stderr)
 
     def let_go(self):
         os.rmdir(self.tree.path('sys/class/block/sdb/holders/dm-9'))
