@@ -9,9 +9,11 @@ size_t explain(const struct facts *f, struct explain_row *rows, size_t max)
 {
         bool decided = false, moot = false;
         struct policy_input in;
+        struct decision d;
         size_t n;
 
         policy_input_read(f, &in);
+        decide(f, &d);
         for (n = 0; n < max && n < ELEMENTSOF(policy_rows); n++) {
                 const struct decision_row *row = policy_rows + n;
                 struct explain_row *e = rows + n;
@@ -27,6 +29,10 @@ size_t explain(const struct facts *f, struct explain_row *rows, size_t max)
                 };
                 e->decides = e->fits && !decided;
                 e->applies = e->fits && !moot;
+                /* These two choose for a disk that no row above keeps off uas. */
+                if (n >= REASON_UNKNOWN_BRIDGE && decided && d.target == DRIVER_USB_STORAGE &&
+                    d.reason < REASON_UNKNOWN_BRIDGE)
+                        e->applies = false;
                 decided = decided || e->fits;
                 /* The rows below compare two drivers, and such a disk has one. */
                 moot = moot || (e->decides && row->rest == STATE_INCAPABLE);

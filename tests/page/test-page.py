@@ -423,7 +423,7 @@ class Page(Machine):
         self.both()
         tab = self.opened(language='de')
         self.assertEqual(tab.run('document.documentElement.lang'), 'de')
-        for text in 'USB-Platten', 'in Ordnung', 'Warum', 'Auf usb-storage umstellen':
+        for text in 'USB-Platten', 'ok', 'Warum', 'Auf usb-storage umstellen':
             tab.shows(text)
         # The sentences of uasd are those of uasctl.
         german = self.ctl('status', 'sdy').stdout
