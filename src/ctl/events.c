@@ -153,6 +153,21 @@ void events_sort(struct events *e)
                 qsort(e->list, e->n, sizeof(*e->list), events_compare);
 }
 
+void events_drop(struct events *e, bool (*drop)(const struct events *e, size_t i))
+{
+        size_t kept = 0;
+
+        for (size_t i = 0; i < e->n; i++) {
+                if (drop(e, i))
+                        entry_done(&e->list[i]);
+                else if (kept++ < i) {
+                        e->list[kept - 1] = e->list[i];
+                        e->list[i] = (struct log_entry){};
+                }
+        }
+        e->n = kept;
+}
+
 /* ---- the journal ---- */
 
 static const struct {

@@ -72,6 +72,8 @@ int events_from_records(const struct roots *roots, const struct events_filter *f
  * SCSI host of usb-storage and uas. */
 int events_from_kernel(const struct ctl *c, const struct views *v, struct events *e);
 void events_sort(struct events *e);
+/* Removes the entries for which `drop` returns true. It looks only at this entry and later ones. */
+void events_drop(struct events *e, bool (*drop)(const struct events *e, size_t i));
 /* After events_from_journal(): passes each further entry to `tell`, until the reader of stdout is
  * gone. 0 or -errno. */
 int events_follow(struct events *e, const struct events_filter *f,

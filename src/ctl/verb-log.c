@@ -7,6 +7,43 @@
 #include "ctl/schema.h"
 #include "ctl/verbs.h"
 
+/* A wait that ends earlier is no news: a free disk waits until it has been free for a while. */
+#define WAIT_SHORT_USEC (10 * USEC_PER_SEC)
+
+/* True: the next entry of this disk came soon after its wait began. */
+static bool is_short_wait(const struct events *e, size_t i)
+{
+        const struct log_entry *wait = &e->list[i];
+
+        if (wait->record || !wait->values[EVENT_USB_ID] || !wait->values[EVENT_INTERFACE] ||
+            !streq(wait->values[EVENT_WORD], "waiting"))
+                return false;
+        for (i++; i < e->n && e->list[i].usec < wait->usec + WAIT_SHORT_USEC; i++) {
+                const struct log_entry *next = &e->list[i];
+
+                if (!next->record && next->values[EVENT_USB_ID] && next->values[EVENT_INTERFACE] &&
+                    streq(next->values[EVENT_USB_ID], wait->values[EVENT_USB_ID]) &&
+                    streq(next->values[EVENT_INTERFACE], wait->values[EVENT_INTERFACE]))
+                        return true;
+        }
+        return false;
+}
+
+/* A user or the policy has wanted the driver; "": uasd has. */
+static const char *event_wanted_by(const struct log_entry *e)
+{
+        const char *word = e->values[EVENT_WORD], *reason = e->values[EVENT_REASON] ?: "";
+
+        if (e->record || (!streq(word, "switched") && !streq(word, "waiting") &&
+                          !streq(word, "rolled-back") && !streq(word, "failed")))
+                return "";
+        if (streq(reason, "override"))
+                return _(" (wanted by uasctl switch)");
+        if (streq(reason, "policy"))
+                return _(" (wanted by the policy)");
+        return "";
+}
+
 #define CLOCK_WIDTH 19
 #define WORD_WIDTH 12
 
@@ -21,7 +58,8 @@ static void print_event(const struct log_entry *e)
                 (void) snprintf(port, sizeof(port), _("%s at %s: "), e->values[EVENT_USB_ID],
                                 e->values[EVENT_PORT]);
         }
-        (void) snprintf(text, sizeof(text), "%s%s", port, e->values[EVENT_TEXT] ?: "");
+        (void) snprintf(text, sizeof(text), "%s%s%s", port, e->values[EVENT_TEXT] ?: "",
+                        event_wanted_by(e));
         printf("%-*s  %s%*s  ", CLOCK_WIDTH, output_clock(e->usec, clock), word,
                fold_blanks(word, WORD_WIDTH), "");
         output_line(CLOCK_WIDTH + 2 + (int) fold_width(word) + fold_blanks(word, WORD_WIDTH) + 2,
@@ -102,6 +140,8 @@ int verb_log(struct ctl *c, char **args)
         if (r != UASD_EXIT_OK)
                 return r;
         log_read_events(c, &filter, &events);
+        if (!c->options->json && !(c->options->given & OPTION_ALL))
+                events_drop(&events, is_short_wait);
         if (events.n > c->options->n_lines)
                 first = events.n - c->options->n_lines;
         if (c->options->json)

@@ -18,7 +18,7 @@ const struct verb verbs[] = {
         {"status", 0, ANY, OPTION_JSON | OPTION_ALL, FROM_EITHER, "[DISK...]", N_("Show disks: link, health, reason, last events"), verb_status},
         {"explain", 1, ANY, OPTION_JSON | OPTION_ALL, FROM_KERNEL, "DISK...", N_("Show why a disk gets its driver"), verb_explain},
         {"db", 0, 1, OPTION_JSON, FROM_NOWHERE, "[DISK|VID:PID|NAME]", N_("Show what is known about a bridge, and the sources"), verb_db},
-        {"log", 0, ANY, OPTION_JSON | OPTION_SINCE | OPTION_LINES | OPTION_FOLLOW, FROM_NOWHERE, "[DISK...]", N_("Show past events, the newest last"), verb_log},
+        {"log", 0, ANY, OPTION_JSON | OPTION_ALL | OPTION_SINCE | OPTION_LINES | OPTION_FOLLOW, FROM_NOWHERE, "[DISK...]", N_("Show past events, the newest last"), verb_log},
         {"monitor", 0, ANY, OPTION_JSON, FROM_DAEMON, "[DISK...]", N_("Show events as they happen"), verb_monitor},
         {"wait", 1, ANY, OPTION_WAIT, FROM_NOWHERE, "DISK...", N_("Wait until no switch is pending"), verb_wait},
 

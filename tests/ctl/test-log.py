@@ -164,6 +164,19 @@ class Log(unittest.TestCase):
         self.assertNotIn('Events', self.tree.run('status', '-q').stdout)  # of many disks
 
     @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
+    def test_short_waits(self):
+        """A wait is hidden if the next event of its disk comes within 10 s. A switch says who wanted it, if uasd did not."""
+        other = {'MESSAGE': 'of another program'}
+        self.tree.journal(self.ending('WAITING'), self.ending('WAITING', serial='S2'), self.ending('SWITCHED', UASD_REASON='override'),
+                          self.ending('WAITING', UASD_REASON='policy'), *[other] * 9, self.ending('SWITCHED', UASD_REASON='fastest'))
+        wanted = '2-1:1.0 sda: text of SWITCHED (wanted by uasctl switch)', '2-1:1.0 sda: text of WAITING (wanted by the policy)', \
+            '2-1:1.0 sda: text of SWITCHED'
+        self.assertEqual([line[35:] for line in self.log('sda')], list(wanted))
+        self.assertEqual([line[35:] for line in self.log('sda', '--all')], ['2-1:1.0 sda: text of WAITING', *wanted])
+        self.assertEqual(len(self.log()), 4)  # the other disk still waits
+        self.assertEqual(len(json.loads('\n'.join(self.log('sda', '--json')))['events']), 4)
+
+    @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
     def test_follow(self):
         """The last ten, and then new ones of the disk. It ends when its reader does."""
         self.tree.journal(*(self.ending('HELD') for _ in range(12)))
@@ -199,7 +212,7 @@ class Log(unittest.TestCase):
     @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
     def test_every_ending(self):
         self.tree.journal(*(self.ending(name) for name in IDS), folder='run/log/journal')
-        self.assertEqual([line[21:33].strip() for line in self.log('sda')], [name.lower().replace('_', '-') for name in IDS])
+        self.assertEqual([line[21:33].strip() for line in self.log('sda', '--all')], [name.lower().replace('_', '-') for name in IDS])
 
     @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
     def test_json(self):
