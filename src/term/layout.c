@@ -346,7 +346,8 @@ static void cut_cells(struct libscols_table *t, struct libscols_column *c, size_
                 if (!text || fold_width(text) <= room)
                         continue;
                 cut = need(malloc(strlen(text) + MARK_ROOM));
-                style_shorten(strcpy(cut, text), room);
+                memcpy(cut, text, strlen(text) + 1);
+                style_shorten(cut, room);
                 if (scols_cell_refer_data(cell, cut) < 0)
                         no_memory();
         }
