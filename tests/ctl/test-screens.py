@@ -83,6 +83,17 @@ class Screens(unittest.TestCase):
             for text in answer, 'Reason: ', 'To change: ':
                 self.assertIn(text, first)
 
+    def test_slow_disk(self):
+        """From 40 columns on the first screen tells which disk is slow, why, and what to type. That command has the advice."""
+        for width in WIDTHS:
+            *lines, last = self.screen('list', width, NO_COLOR='1').splitlines()
+            [slow] = [line for line in lines if '!' in line]
+            self.assertRegex(slow, r'^sdb .* 480 Mbit/s! usb-storage! needs uasd')
+            self.assertEqual(last, '1 hint: uasctl status sdb')
+            shown = ' '.join(self.screen(last.split('uasctl ')[1], width, NO_COLOR='1').split())
+            self.assertIn('try a USB 3 port of the machine and another cable.', shown)
+            self.assertIn('uasd would switch it to uas, but is not running.', shown)
+
     def test_colours(self):
         """What is coloured has another sign too."""
         shown = self.screen('list', 120)
