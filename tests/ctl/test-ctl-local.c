@@ -399,7 +399,7 @@ static void database(void **state)
         assert_int_equal(RUN(f, &defaults, out, "db", "sdb"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "Chip: A \\x1b[31mchip\n"));
         assert_non_null(strstr(out, "Verdict: good\n"));
-        assert_non_null(strstr(out, "\nHOLDS "));
+        assert_non_null(strstr(out, "\nAPPLIES "));
         assert_non_null(strstr(out, "other firmware bad "));
         assert_non_null(strstr(out, "1.00-2.10"));
         assert_non_null(strstr(out, "other host "));

@@ -135,7 +135,7 @@ class Db(unittest.TestCase):
         out = self.db('1234:5678')
         self.assertIn('Verdict: unknown', out)
         self.assertIn('does not know this bridge', out)
-        self.assertNotIn('HOLDS', out)
+        self.assertNotIn('APPLIES', out)
         for wrong in '1234:567', '12345678', '1234:56789', '1234-5678', 'xxxx:5678', ' 234:5678', '1:23:5678', '1234:56:8':
             self.db(wrong, code=4)
 
