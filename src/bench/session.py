@@ -136,7 +136,10 @@ class Session:
                 step.usec = usec
 
     def show_progress(self) -> None:
-        within = min(boottime() - self.began, self.steps[self.at].usec)
+        elapsed = boottime() - self.began
+        if elapsed > self.steps[self.at].usec:  # at once, so that the time left does not jump later
+            self.learn(elapsed)
+        within = min(elapsed, self.steps[self.at].usec)
         done, rest = self.began - self.started + within, self.left(self.at) - within
         terminal.progress_line(
             f'{self.percent_of(done, rest):3} %  {time_text(rest)} left  {self.what}')

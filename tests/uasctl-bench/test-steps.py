@@ -4,6 +4,7 @@
 
 import os
 import unittest
+import unittest.mock
 
 from bench import options, patterns, profile
 from bench.machine import Machine
@@ -136,6 +137,19 @@ class Steps(unittest.TestCase):
         self.assertEqual(percent, 100)
         for step in s.steps:  # all of a kind were learned from the first one, switches and warm-ups too
             self.assertEqual(step.usec, usec[step.kind])
+
+    def test_overrun(self):
+        """A switch that takes longer than planned lengthens the rest while it runs. Nothing jumps at its end."""
+        s = session(BOT, BOT, UAS, 1, 3, False)
+        for step in s.steps:
+            step.usec = 10
+        s.at = next(i for i, step in enumerate(s.steps) if step.kind is Kind.SWITCH)
+        later = s.left(s.at + 1) - 10  # without the second switch
+        with unittest.mock.patch('bench.session.boottime') as clock:
+            for now, long in (5, 10), (10, 10), (11, 11), (80, 80):
+                clock.return_value = now
+                s.show_progress()
+                self.assertEqual(s.left(s.at + 1), later + long, now)
 
     def test_percent(self):
         """A percentage that was shown does not fall when the rest grows."""
