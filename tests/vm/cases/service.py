@@ -63,8 +63,10 @@ HOOK = """#!/bin/bash
 def event_hooks(vm):
     "A passed trial: PID 1 runs the hook in a unit of its own, with the network that uasd has not. A restart of uasd repeats nothing."
     disk = vm.disk(label="DATA")
-    guest = vm.resume(files={"/etc/uasd/uasd.conf": "[uasd]\nTrialSec=2\n"})
+    guest = vm.resume()
+    guest.put("/etc/uasd/uasd.conf", "[uasd]\nTrialSec=2\n")
     guest.put("/etc/uasd/event.d/test", HOOK, mode=0o755)
+    guest.run("systemctl restart uasd", check=True)
     guest.plug(disk)
     guest.wait_disk(disk.interface, driver="uas")
     for driver in "usb-storage", "uas":  # the first switch to uas is a trial
