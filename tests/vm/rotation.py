@@ -52,7 +52,7 @@ SUBJECTS = (
     ("tests/page/*", ("page.*",)),
     ("udev/*", ("boot_order.*", "plug_in.*", "users_*")),
     ("systemd/*", ("service.*", "exposure.*", "never_cost_a_boot.*", "slow.*")),
-    ("packaging/*", ("packages.*", "root_on_usb.*", "bundle.*")),
+    ("packaging/*", ("packages.*", "root_on_usb.*", "bundle.*", "inits.*")),
     ("contrib/*", ("service.*",)),
     ("tests/vm/usbdisk/*", ("harness.*",)),
     ("tests/vm/machine.py", ("harness.*",)),
