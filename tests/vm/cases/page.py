@@ -125,8 +125,9 @@ def every_button(vm):
         tab.shows("uasd is stopped", SLOW)
         tab.click("[data-key=start]")
         tab.shows("sda", SLOW)
+        tab.run("document.querySelector('.disk').dataset.old = 'yes'")
         guest.run("systemctl kill -s KILL uasd", check=True)
-        tab.until("!document.querySelector('.notice.bad') && document.querySelector('.disk')", "uasd is back", SLOW)
+        tab.until("document.querySelector('.disk:not([data-old])')", "the page has the disk from another uasd", SLOW)
 
         # Unplugged while a dialogue is open.
         tab.until("document.querySelector('.opener')", "the disk is shown", SLOW)
