@@ -75,6 +75,26 @@ class Screens(unittest.TestCase):
         text = self.check('screens.de.txt', GERMAN, (40, 80), LANGUAGE='de')
         self.assertNotRegex(text, r'(?<![-\w])(the|of|is|its|has|not)(?![-\w])')  # left in English
 
+    def test_readme(self):
+        """The first screen of README.md is what uasctl prints for these disks."""
+        self.tree = tree = Tree(PROGRAM)
+        self.addCleanup(tree.close)
+        tree.write('etc/uasd/uasd.conf', '[uasd]\nUnknown=uas\n')
+        for port, block, driver, maker, product, size, more in (
+                ('2-1', 'sda', 'uas', 'JMicron', 'SABRENT Dock', 4000, {'ids': (0x152d, 0x0578)}),
+                ('2-2', 'sdb', 'uas', 'Samsung', 'Portable SSD T7', 1000, {'ids': (0x04e8, 0x61fb), 'speed': 480}),
+                ('3-1', 'sdc', 'usb-storage', 'SanDisk', 'Cruzer Blade', 16, {'ids': (0x0781, 0x5567), 'uas': False, 'speed': 480}),
+                ('2-4', 'sdd', 'usb-storage', 'Hitachi', 'SimpleDrive', 2000, {'ids': (0x4971, 0x1012)})):
+            tree.disk(port, block, driver, serial=block, product=product, **more)
+            device = f'sys/devices/pci0000:00/0000:00:14.0/usb{port[0]}/{port}'
+            tree.write(f'{device}/manufacturer', maker + '\n')
+            tree.write(f'sys/block/{block}/size', f'{size * 10 ** 9 // 512}\n')
+        tree.write('sys/devices/pci0000:00/0000:00:14.0/usb2/2-2/bos_descriptors', bytes([5, 15, 15, 0, 1, 10, 16, 3, 0, 14, 0, 3, 10, 255, 7]))
+        tree.write('sys/devices/pci0000:00/0000:00:14.0/usb3/3-1/version', ' 2.00\n')
+        shown = ''.join(f'    {line}\n' for line in self.screen('list', 80, NO_COLOR='1').splitlines())
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'README.md')) as f:
+            self.assertIn('    $ uasctl\n' + shown, f.read(), shown)
+
     def test_answer_first(self):
         """At 80 columns every column of the list has its place, and the first five lines of explain have answer, reason and remedy."""
         self.assertEqual(self.screen('list', 80, NO_COLOR='1').split('\n', 1)[0].split(), 'DISK PRODUCT SIZE LINK DRIVER STATE PORT'.split())

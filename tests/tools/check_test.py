@@ -165,7 +165,7 @@ class Passed(unittest.TestCase):
             os.path.relpath(os.path.join(folder, name), self.top) for folder, _, names in os.walk(self.top) for name in names]))
         always = ["install", "package"]
         for text, (changed, bookworm, trixie) in enumerate((
-                ("README.md", ["piuparts", "repository", "autopkgtest", "dkms", "demo"], [*always, "piuparts", "repository"]),
+                ("README.md", ["piuparts", "repository", "autopkgtest", "dkms", "ansible", "demo"], [*always, "piuparts", "repository"]),
                 ("src/core/policy.c", [], []),
                 ("udev/61-uasd.hwdb", [], []),
                 ("tests/vm/image.py", ["demo"], []),
