@@ -95,6 +95,18 @@ class Documents(unittest.TestCase):
                 self.assertIn(verb, known, path)
 
 
+    def test_states(self):
+        """What a page calls a STATE is what `uasctl list` prints."""
+        printed = read('src/ctl/brief.c')
+        seen = set()
+        for path, text in documents():
+            for table in re.findall(r'(?m)^\| STATE \|.*\n(?:\|.*\n)+', text):
+                seen |= {(path, word) for word in re.findall(r'(?m)^\| `(.*?)` \|', table)}
+            seen |= {(path, word) for word in re.findall(r'STATE `(.*?)`', text)}
+        self.assertGreater(len(seen), 12)
+        for path, word in sorted(seen):
+            self.assertIn(f'_("{word}', printed, path)
+
     def test_bus(self):
         """Calls with busctl use methods of the interface, with their arguments."""
         with open(os.path.join(os.path.dirname(PROGRAM), '../../src/daemon/org.uasd1.xml')) as built:

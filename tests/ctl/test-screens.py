@@ -93,7 +93,7 @@ class Screens(unittest.TestCase):
         tree.write('sys/devices/pci0000:00/0000:00:14.0/usb3/3-1/version', ' 2.00\n')
         shown = ''.join(f'    {line}\n' for line in self.screen('list', 80, NO_COLOR='1').splitlines())
         with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'README.md')) as f:
-            self.assertIn('    $ uasctl\n' + shown, f.read(), shown)
+            self.assertIn('\n\n' + shown + '\n', f.read(), shown)
 
     def test_answer_first(self):
         """At 80 columns every column of the list has its place, and the first five lines of explain have answer, reason and remedy."""
