@@ -54,7 +54,11 @@ def whose_quirk(vm):
     told(guest, disk, *[("1209:5a5a:f", "modprobe.d", "overruled")])
 
     guest.run("uasctl policy %s usb-storage" % disk.interface, check=True)
-    line = guest.out("uasctl policy --kernel --no-legend 2>/dev/null | grep ^options")
+    printed = "uasctl policy --kernel --no-legend 2>/dev/null | grep ^options"
+    # It replaces all lines, so it has the letters of each.
+    assert guest.out(printed) == "options usb-storage quirks=1209:5a5a:fu,dead:beef:u", guest.out(printed)
+    guest.run("rm %s" % CONF, check=True)
+    line = guest.out(printed)
     assert line == "options usb-storage quirks=1209:5a5a:u,dead:beef:u", line
     guest.put("/etc/modprobe.d/zz.conf", line + "\n")
     disk.reset_stats()
