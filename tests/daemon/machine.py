@@ -52,6 +52,17 @@ fi
 ln -sfn "$(realpath "$TREE/sys/bus/usb/drivers/$target")" "$TREE/sys/bus/usb/devices/$interface/driver"
 echo "END 0 release It is moved."
 """
+# Plays uasd-switch: binds the disk to the driver in the file "ends-on", and ends as "ends" says.
+ENDS_ON = """#!/bin/sh
+for word; do interface=$last last=$word; done
+driver="$TREE/sys/bus/usb/devices/$interface/driver"
+on=$(cat "$TREE/ends-on")
+rm -f "$driver"
+test "$on" = none || ln -sfn "$(realpath "$TREE/sys/bus/usb/drivers/$on")" "$driver"
+echo "STEP bind 1"
+cat "$TREE/ends"
+exit 1
+"""
 
 
 def timers(fdinfo):

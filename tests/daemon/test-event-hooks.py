@@ -9,29 +9,18 @@ import subprocess
 import sys
 import time
 
-from machine import BUS, UASD, Machine, alive, let_pass, main, until
+from machine import BUS, ENDS_ON, UASD, Machine, alive, let_pass, main, until
 
 FAKE_PID1 = sys.argv[3]
 HISTORY = ('# \ngeneration=1\n1209:5a5a:S1@0000:00:14.0/ss/1=state=trial firmware=0214 kernel=6.1.0-test '
            'boot={boot} date=- reason=\n')
 THIS_BOOT = '00000000-0000-0000-0000-000000000001'
-# Binds the disk to the driver in the file "ends-on", and ends as "ends" says.
-SWITCH = """#!/bin/sh
-for word; do interface=$last last=$word; done
-driver="$TREE/sys/bus/usb/devices/$interface/driver"
-on=$(cat "$TREE/ends-on")
-rm -f "$driver"
-test "$on" = none || ln -sfn "$(realpath "$TREE/sys/bus/usb/drivers/$on")" "$driver"
-echo "STEP bind 1"
-cat "$TREE/ends"
-exit 1
-"""
 
 
 class EventHooks(Machine):
     def setUp(self):
         super().setUp()
-        self.play(SWITCH)
+        self.play(ENDS_ON)
         self.hook('50-log')
 
     def hook(self, name, more='', mode=0o755):

@@ -5,25 +5,13 @@
 import os
 import re
 
-from machine import TOP, Machine, main
-
-# Plays uasd-switch: binds the disk to the driver in the file "ends-on", and ends as "ends" says.
-SWITCH = """#!/bin/sh
-for word; do interface=$last last=$word; done
-driver="$TREE/sys/bus/usb/devices/$interface/driver"
-on=$(cat "$TREE/ends-on")
-rm -f "$driver"
-test "$on" = none || ln -sfn "$(realpath "$TREE/sys/bus/usb/drivers/$on")" "$driver"
-echo "STEP bind 1"
-cat "$TREE/ends"
-exit 1
-"""
+from machine import ENDS_ON, TOP, Machine, main
 
 
 class Stranded(Machine):
     def setUp(self):
         super().setUp()
-        self.play(SWITCH)
+        self.play(ENDS_ON)
 
     def ending(self, code, on, to='usb-storage'):
         """The fields of the end of one switch, and the text of the catalog with these fields."""
