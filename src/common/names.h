@@ -141,6 +141,7 @@
 #define FIELD_TO "UASD_TO"
 #define FIELD_REASON "UASD_REASON"
 #define FIELD_STEP "UASD_STEP"
+#define FIELD_UID "UASD_UID"     /* of the user who asked */
 #define FIELD_PARTS "UASD_PARTS" /* the message, for common/sentence.h */
 
 /* Journal message ids, one for each ending; each has a catalog entry */
@@ -160,3 +161,4 @@
 #define MESSAGE_TRIM "90ddeac04e784660a180fd0ee438d6b3"
 #define MESSAGE_EJECTED "75852296c0fd45eaad098b14379175bd"
 #define MESSAGE_BOOT_ENTRY "6dfe4b588ff24e04a8460990eca611d9"
+#define MESSAGE_ASKED "830fb722bf834331a05545b2a1fedadd"

@@ -2,6 +2,7 @@
 #include "ctl/events.h"
 
 #include <poll.h>
+#include <pwd.h>
 #include <time.h>
 
 #include "common/log.h"
@@ -179,7 +180,7 @@ static const struct {
         {MESSAGE_RELEASED, "released"}, {MESSAGE_HELD, "held"},                 {MESSAGE_DISTRUSTED, "distrusted"},
         {MESSAGE_TROUBLE, "trouble"},   {MESSAGE_TRIAL_PASSED, "trial-passed"}, {MESSAGE_TRIM, "trim"},
         {MESSAGE_EJECTED, "ejected"},   {MESSAGE_NOT_UAS, "not-uas"},           {MESSAGE_CLEARED, "cleared"},
-        {MESSAGE_BOOT_ENTRY, "boot-entry"},
+        {MESSAGE_BOOT_ENTRY, "boot-entry"}, {MESSAGE_ASKED, "asked"},
         /* clang-format on */
 };
 
@@ -194,6 +195,7 @@ const struct event_field event_fields[_EVENT_VALUE_MAX] = {
         [EVENT_TO] = {FIELD_TO, "to", " to "},
         [EVENT_REASON] = {FIELD_REASON, "reason_id", ", "},
         [EVENT_STEP] = {FIELD_STEP, "step", ", step "},
+        [EVENT_UID] = {FIELD_UID, "uid", NULL},
         [EVENT_TEXT] = {"MESSAGE", "text", ": "},
 };
 
@@ -202,6 +204,18 @@ const char *events_word(size_t i)
         if (i >= ELEMENTSOF(endings))
                 return NULL;
         return endings[i].word;
+}
+
+char *events_user(const struct log_entry *e, char *ret, size_t size)
+{
+        const char *uid = e->values[EVENT_UID];
+        const struct passwd *user = uid ? getpwuid((uid_t) strtoul(uid, NULL, 10)) : NULL;
+        char name[64];
+
+        if (!user)
+                return strcpy(ret, "");
+        (void) snprintf(ret, size, " (%s)", make_harmless(user->pw_name, name, sizeof(name)));
+        return ret;
 }
 
 /* The index of the journal then finds the entries of one disk. */

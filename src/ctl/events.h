@@ -24,6 +24,7 @@ enum event_value {
         EVENT_TO,
         EVENT_REASON,
         EVENT_STEP,
+        EVENT_UID,
         EVENT_TEXT,
         _EVENT_VALUE_MAX,
 };
@@ -78,6 +79,10 @@ void events_drop(struct events *e, bool (*drop)(const struct events *e, size_t i
  * gone. 0 or -errno. */
 int events_follow(struct events *e, const struct events_filter *f,
                   void (*tell)(const struct log_entry *e));
+
+/* Writes " (alice)", the user who asked, or nothing, and returns it. uasd writes only the number: a
+ * server of names may be far away. */
+char *events_user(const struct log_entry *e, char *ret, size_t size);
 
 /* For a report: prints the title and the newest lines, up to a limit. Nothing without any. */
 void events_print(const char *title, const struct events *e);

@@ -21,7 +21,8 @@ static bool is_short_wait(const struct events *e, size_t i)
         for (i++; i < e->n && e->list[i].usec < wait->usec + WAIT_SHORT_USEC; i++) {
                 const struct log_entry *next = &e->list[i];
 
-                if (!next->record && next->values[EVENT_USB_ID] && next->values[EVENT_INTERFACE] &&
+                if (!next->record && !streq(next->values[EVENT_WORD], "asked") &&
+                    next->values[EVENT_USB_ID] && next->values[EVENT_INTERFACE] &&
                     streq(next->values[EVENT_USB_ID], wait->values[EVENT_USB_ID]) &&
                     streq(next->values[EVENT_INTERFACE], wait->values[EVENT_INTERFACE]))
                         return true;
@@ -50,7 +51,7 @@ static const char *event_wanted_by(const struct log_entry *e)
 /* "2026-11-20 15:45:07  switched      2-1:1.0 sda: ..." */
 static void print_event(const struct log_entry *e)
 {
-        char clock[CLOCK_MAX], port[HISTORY_KEY_MAX] = "", text[2048];
+        char clock[CLOCK_MAX], port[HISTORY_KEY_MAX] = "", user[80], text[2048];
         const char *word = e->values[EVENT_WORD];
 
         if (e->record) {
@@ -58,8 +59,8 @@ static void print_event(const struct log_entry *e)
                 (void) snprintf(port, sizeof(port), _("%s at %s: "), e->values[EVENT_USB_ID],
                                 e->values[EVENT_PORT]);
         }
-        (void) snprintf(text, sizeof(text), "%s%s%s", port, e->values[EVENT_TEXT] ?: "",
-                        event_wanted_by(e));
+        (void) snprintf(text, sizeof(text), "%s%s%s%s", port, e->values[EVENT_TEXT] ?: "",
+                        event_wanted_by(e), events_user(e, user, sizeof(user)));
         printf("%-*s  %s%*s  ", CLOCK_WIDTH, output_clock(e->usec, clock), word,
                fold_blanks(word, WORD_WIDTH), "");
         output_line(CLOCK_WIDTH + 2 + (int) fold_width(word) + fold_blanks(word, WORD_WIDTH) + 2,

@@ -131,14 +131,14 @@ static void print_trouble(const struct view *v)
 static void status_print_event(const struct log_entry *e, bool first)
 {
         const char *text = e->values[EVENT_TEXT] ?: "", *disk;
-        char clock[CLOCK_MAX], prefix[512], line[2048];
+        char clock[CLOCK_MAX], prefix[512], user[80], line[2048];
 
         /* The headline names the disk. */
         (void) snprintf(prefix, sizeof(prefix), "%s %s: ", e->values[EVENT_INTERFACE] ?: "",
                         e->values[EVENT_DISKS] ?: "");
         disk = startswith(text, prefix);
-        (void) snprintf(line, sizeof(line), "%s %s: %s", output_clock(e->usec, clock),
-                        e->values[EVENT_WORD], disk ?: text);
+        (void) snprintf(line, sizeof(line), "%s %s: %s%s", output_clock(e->usec, clock),
+                        e->values[EVENT_WORD], disk ?: text, events_user(e, user, sizeof(user)));
         output_sentence(first ? "Events" : "", line);
 }
 

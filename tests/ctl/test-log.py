@@ -5,6 +5,7 @@
 import datetime
 import json
 import os
+import pwd
 import re
 import select
 import shutil
@@ -177,6 +178,17 @@ class Log(unittest.TestCase):
         self.assertEqual(len(json.loads('\n'.join(self.log('sda', '--json')))['events']), 4)
 
     @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
+    def test_who_asked(self):
+        """log and status name the user. What a user asks does not end a wait. A user without a name has the number."""
+        me = pwd.getpwuid(os.geteuid())
+        self.tree.journal(self.ending('ASKED', UASD_UID=str(me.pw_uid)), self.ending('WAITING'), self.ending('ASKED', UASD_UID='4294967294'))
+        lines = [f'2-1:1.0 sda: text of ASKED ({me.pw_name})', '2-1:1.0 sda: text of WAITING', '2-1:1.0 sda: text of ASKED']
+        self.assertEqual([line[35:] for line in self.log('sda')], lines)
+        self.assertIn(lines[0] + '\n', self.tree.run('status', '-q', 'sda').stdout)
+        asked = [one['uid'] for one in json.loads('\n'.join(self.log('sda', '--json')))['events']]
+        self.assertEqual(asked, [str(me.pw_uid), None, '4294967294'])
+
+    @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
     def test_follow(self):
         """The last ten, and then new ones of the disk. It ends when its reader does."""
         self.tree.journal(*(self.ending('HELD') for _ in range(12)))
@@ -221,7 +233,7 @@ class Log(unittest.TestCase):
         self.tree.write('etc/uasd/history', 'generation=1\n' + record('1209:5a5a:S1@p', 'passed', '-', 'so'))
         out = json.loads('\n'.join(self.log('sda', '--json')))
         self.assertEqual((out['version'], out['journal']), (1, True))
-        nothing = dict.fromkeys(('interface', 'port', 'disks', 'state', 'from', 'to', 'reason_id', 'step'))
+        nothing = dict.fromkeys(('interface', 'port', 'disks', 'state', 'from', 'to', 'reason_id', 'step', 'uid'))
         self.assertEqual(out['events'], [
             {**nothing, 'time_usec': 0, 'source': 'record', 'event': 'passed', 'usb_id': '1209:5a5a:S1', 'port': 'p',
              'text': 'passed with firmware 2.14 on Linux 6.1.0-test: so'},

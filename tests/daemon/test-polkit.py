@@ -75,6 +75,14 @@ class Polkit(Machine):
         self.answer('yes')
         self.told(p, 0)
         self.assertEqual(self.disk()['driver'], 'usb-storage')
+        # The journal has those who may, once each, and what they called.
+        self.ctl('policy', 'sdz', 'usb-storage')
+        self.ctl('policy', '1209:5a5a:nowhere', 'uas')
+        self.assertEqual([(one['UASD_UID'], one.get('UASD_DISK'), one['MESSAGE']) for name, one in self.messages() if name == 'ASKED'], [
+            (str(ANNA), None, '*: uid %d wants: inhibit true' % ANNA),
+            (str(ANNA), 'sdz', '2-1:1.0 sdz: uid %d wants: switch usb-storage' % ANNA),
+            ('0', 'sdz', '2-1:1.0 sdz: uid 0 wants: policy usb-storage'),
+            ('0', None, '1209:5a5a:nowhere: uid 0 wants: policy uas')])
 
     def test_eject(self):
         "A user who is active at the seat of the disk may pull it out anyway. For another user it is another action."

@@ -12,6 +12,7 @@
 #include "daemon/bus/error.h"
 #include "daemon/feature/inhibit.h"
 #include "daemon/feature/lease.h"
+#include "daemon/feature/report.h"
 #include "daemon/feature/requests.h"
 #include "daemon/feature/switches.h"
 #include "daemon/work/records.h"
@@ -432,7 +433,8 @@ static int check_lease(struct call *c)
 
 static const struct method {
         const char *name;
-        const char *may; /* the action of polkit, without force */
+        const char *verb; /* of uasctl */
+        const char *may;  /* the action of polkit, without force */
         /* refuses for reasons that do not depend on the user; may be NULL */
         int (*check)(struct call *c);
         int (*perform)(struct call *c);
@@ -442,17 +444,17 @@ static const struct method {
         bool takes_force;       /* it has this option */
 } methods[] = {
         /* clang-format off */
-        {"Switch", MAY_SWITCH, check_switch, do_switch, .takes_force = true},
-        {"SetPolicy", MAY_POLICY, check_policy, do_policy, .takes_force = true},
-        {"SetPolicyOf", MAY_POLICY, check_policy, do_policy, .by_id = true, .takes_force = true},
-        {"SetTrim", MAY_POLICY, check_trim, do_trim, .takes_force = true},
-        {"Release", MAY_SWITCH, NULL, do_release},
-        {"Cancel", MAY_SWITCH, NULL, do_cancel},
-        {"Forget", MAY_POLICY, NULL, do_forget},
-        {"ForgetOf", MAY_POLICY, NULL, do_forget, .by_id = true},
-        {"Eject", MAY_EJECT, check_eject, .begin = switch_eject, .other_seat = MAY_EJECT_OTHER},
-        {"Inhibit", MAY_SWITCH, NULL, do_inhibit},
-        {"Lease", MAY_BENCH, check_lease, .begin = lease_new},
+        {"Switch", "switch", MAY_SWITCH, check_switch, do_switch, .takes_force = true},
+        {"SetPolicy", "policy", MAY_POLICY, check_policy, do_policy, .takes_force = true},
+        {"SetPolicyOf", "policy", MAY_POLICY, check_policy, do_policy, .by_id = true, .takes_force = true},
+        {"SetTrim", "trim", MAY_POLICY, check_trim, do_trim, .takes_force = true},
+        {"Release", "release", MAY_SWITCH, NULL, do_release},
+        {"Cancel", "cancel", MAY_SWITCH, NULL, do_cancel},
+        {"Forget", "forget", MAY_POLICY, NULL, do_forget},
+        {"ForgetOf", "forget", MAY_POLICY, NULL, do_forget, .by_id = true},
+        {"Eject", "eject", MAY_EJECT, check_eject, .begin = switch_eject, .other_seat = MAY_EJECT_OTHER},
+        {"Inhibit", "inhibit", MAY_SWITCH, NULL, do_inhibit},
+        {"Lease", "bench", MAY_BENCH, check_lease, .begin = lease_new},
         /* clang-format on */
 };
 
@@ -462,6 +464,7 @@ static int method_answer(sd_bus_message *message, void *data, sd_bus_error *erro
 {
         struct call c = {.manager = data, .message = message, .error = error};
         const struct method *of = methods;
+        uid_t uid;
         int r;
 
         while (!streq(of->name, sd_bus_message_get_member(message)))
@@ -478,11 +481,12 @@ static int method_answer(sd_bus_message *message, void *data, sd_bus_error *erro
                 return r;
         if (!c.authorized) {
                 r = polkit_may(data, message, c.force ? MAY_FORCE : of->may, of->other_seat,
-                               c.entry, method_call, error);
+                               c.entry, method_call, &uid, error);
                 if (r < 0)
                         return r;
                 if (r == 0)
                         return 1;
+                report_asked(c.entry, c.id, uid, of->verb, c.force, c.words[0]);
         }
         if (of->begin)
                 r = of->begin(c.entry, call_handle(&c));

@@ -24,10 +24,10 @@ typedef int (*method_fn)(sd_bus_message *message, void *data, sd_bus_error *erro
  * active at the seat of the disk, or NULL if the seat does not matter. e: its disk, which polkit's
  * message names, or NULL for any. Returns 1 if the method may go on, or -errno with error set if it
  * is refused. Returns 0 while polkit is being asked: then the method must return 1 to sd-bus. It is
- * called again with the answer.
+ * called again with the answer. ret_uid: the caller; only set with 1.
  */
 int polkit_may(struct manager *m, sd_bus_message *message, const char *action,
-               const char *other_seat, const struct entry *e, method_fn method,
+               const char *other_seat, const struct entry *e, method_fn method, uid_t *ret_uid,
                sd_bus_error *error);
 
 /* Drops open questions without an answer: their connection is closed. */

@@ -28,7 +28,7 @@ struct question {
         char disk[INTERFACE_NAME_MAX]; /* "": any */
         struct attachment_id attachment;
         bool at_polkit;
-        uid_t uid;            /* valid with at_polkit */
+        uid_t uid;            /* valid at the end */
         bool at_end;          /* polkit has answered */
         sd_bus_error refused; /* not set: allowed */
 };
@@ -225,7 +225,8 @@ static struct question *polkit_question_find(const struct manager *m, const sd_b
 
 /* The permission is only for the attachment that the question was about. Without one it was about
  * all disks, or an id. */
-static int question_answer(const struct question *q, const struct entry *e, sd_bus_error *error)
+static int question_answer(const struct question *q, const struct entry *e, uid_t *ret_uid,
+                           sd_bus_error *error)
 {
         if (sd_bus_error_is_set(&q->refused))
                 return sd_bus_error_copy(error, &q->refused);
@@ -234,18 +235,21 @@ static int question_answer(const struct question *q, const struct entry *e, sd_b
                 return bus_error_set(
                         error, UASD_BUS_ERROR_NO_SUCH_DISK,
                         "%s is another disk now: the first one was unplugged meanwhile.", q->disk);
+        *ret_uid = q->uid;
         return 1;
 }
 
 int polkit_may(struct manager *m, sd_bus_message *message, const char *action,
-               const char *other_seat, const struct entry *e, method_fn method, sd_bus_error *error)
+               const char *other_seat, const struct entry *e, method_fn method, uid_t *ret_uid,
+               sd_bus_error *error)
 {
         sd_bus *bus = sd_bus_message_get_bus(message);
         struct question *q = polkit_question_find(m, message);
         int r;
 
         if (q) /* the method is called again */
-                return question_answer(q, e, error);
+                return question_answer(q, e, ret_uid, error);
+        *ret_uid = 0;
         /* Only root can connect to the private socket. */
         if (sd_bus_is_bus_client(bus) <= 0)
                 return 1;

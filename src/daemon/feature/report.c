@@ -264,6 +264,29 @@ void report_ejected(const char *interface, const char *names, const char *usb_id
                     text);
 }
 
+void report_asked(const struct entry *e, const char *id, uid_t uid, const char *verb, bool force,
+                  const char *argument)
+{
+        char names[256] = "", usb_id[USB_ID_MAX] = "", user[16], text[ENDING_MAX];
+        const char *interface = e ? e->life.disk.facts.interface : id;
+        const struct log_field fields[] = {
+                {FIELD_DISK, names},
+                {FIELD_INTERFACE, e ? interface : ""},
+                {FIELD_USB_ID, e ? usb_id : id},
+                {FIELD_UID, user},
+        };
+
+        (void) snprintf(user, sizeof(user), "%u", uid);
+        if (e) {
+                (void) luns_names(e->life.disk.luns, e->life.disk.n_luns, names, sizeof(names));
+                (void) history_usb_id(&e->life.disk.facts, usb_id, sizeof(usb_id));
+        }
+        (void) sentence(text, sizeof(text), "uid %s wants: %s%s%s%s", user, verb,
+                        force ? " --force" : "", isempty(argument) ? "" : " ", argument ?: "");
+        ending_send(LOG_INFO, MESSAGE_ASKED, fields, ELEMENTSOF(fields), interface ?: "*", names,
+                    text);
+}
+
 void report_hold(struct entry *e)
 {
         ending_now(e, LOG_INFO, MESSAGE_HELD, "its mounts are held until it has been decided on");
