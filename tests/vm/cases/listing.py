@@ -27,6 +27,7 @@ def speed_and_tree(vm):
     disk = vm.disk()
     guest.plug(disk)
     one = only_disk(guest, "settled")
+    guest.wait_disk(disk.interface, "uas")  # the kernel makes sda later
     port, bus = disk.interface.split(":")[0], disk.interface.split("-")[0]
     shown = guest.run("test -e /sys/bus/usb/devices/%s/bos_descriptors" % port).rc == 0
     # The BOS of the emulated disk has only SuperSpeed. Before Linux 6.9 sysfs does not show it.
