@@ -133,7 +133,7 @@ static void parse_alternate(const uint8_t *d, struct bytes behind, struct uas_ca
 static int parse_configuration(struct bytes b, uint8_t interface, struct uas_caps *ret)
 {
         bool alternates[256] = {}, found = false;
-        struct uas_caps caps = {.max_power = b.p[8]};
+        struct uas_caps caps = {.alone = true, .max_power = b.p[8]};
 
         (void) descriptors_take_until(&b, DT_INTERFACE, DT_INTERFACE);
         while (descriptor_valid(b)) {
@@ -142,8 +142,12 @@ static int parse_configuration(struct bytes b, uint8_t interface, struct uas_cap
 
                 descriptor_skip(&b);
                 behind = descriptors_take_until(&b, DT_INTERFACE, DT_INTERFACE);
-                if (d[0] < INTERFACE_SIZE || d[2] != interface)
+                if (d[0] < INTERFACE_SIZE)
                         continue;
+                if (d[2] != interface) {
+                        caps.alone = false;
+                        continue;
+                }
                 found = true;
                 if (alternates[d[3]])
                         continue; /* a second one of this number: usbcore keeps the first */

@@ -143,7 +143,7 @@ static void root_sentence(const struct disk *d, char *ret, size_t size)
         sentence(ret, size, "The running system is on it, so uasd cannot switch it.");
         sentence(remedy, sizeof(remedy),
                  "To start it on usb-storage: uasctl policy --kernel --write %s usb-storage",
-                 d->facts.interface);
+                 facts_name(&d->facts));
         if (d->decision.target == DRIVER_USB_STORAGE)
                 sentence_append(ret, size, remedy);
 }

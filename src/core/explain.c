@@ -171,12 +171,12 @@ char *explain_unbound(const struct facts *f, int probe_error, char *ret, size_t 
                 (void) sentence(
                         ret, size,
                         "The probe of uas failed with error %d. If the USB controller has no streams, plug the disk into a port of another one, or: uasctl switch %s usb-storage",
-                        probe_error, f->interface);
+                        probe_error, facts_name(f));
         else
                 (void) sentence(
                         ret, size,
                         "uas is loaded, but the disk has no driver: the probe of uas failed, or a user has unbound the disk. The kernel's log may show the reason. Meanwhile: uasctl switch %s usb-storage",
-                        f->interface);
+                        facts_name(f));
         return ret;
 }
 

@@ -14,6 +14,7 @@ struct uas_caps {
         bool bot;          /* alternate setting 0 is 08/06/50 */
         bool uas;          /* one alternate setting is 08/06/62 */
         bool pipes;        /* and it has all four pipe usage descriptors */
+        bool alone;        /* its configuration has no other interface */
         uint8_t uas_alt;   /* the first such alternate setting */
         uint8_t max_power; /* bMaxPower, raw; 0 distinguishes an ASM1153 from its predecessors */
         unsigned status_streams; /* streams of the status pipe; 0 below SuperSpeed */
@@ -129,6 +130,12 @@ bool facts_twins(const struct facts *a, const struct facts *b);
 static inline struct attachment_id facts_attachment_id(const struct facts *f)
 {
         return (struct attachment_id){f->busnum, f->devnum, f->inode};
+}
+
+/* The shortest name for a command that a message prints: "2-1" if the port has only this one. */
+static inline const char *facts_name(const struct facts *f)
+{
+        return f->caps.alone ? f->port : f->interface;
 }
 
 /* Returns true if both, at the same port, are of one stay of a device on the bus. */

@@ -183,7 +183,7 @@ static bool in_the_initramfs(const struct roots *roots, const struct facts *f)
 static void boot_next_on_uas(const struct view *v, const struct boot_place *p, bool command,
                              char *ret, size_t size)
 {
-        const char *interface = v->disk.facts.interface;
+        const char *interface = facts_name(&v->disk.facts);
 
         if (disk_has_root(&v->disk))
                 text_add(ret, size, "%s", _("Nothing yet: it starts on uas again."));

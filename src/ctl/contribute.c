@@ -199,7 +199,7 @@ int report_hwdb(const struct ctl *c, const struct view *v)
                 return log_failure(
                         UASD_EXIT_FAILED,
                         "%s: no trial on uas has ended yet, so there are no results. To begin one: uasctl switch %s uas",
-                        f->interface, f->interface);
+                        f->interface, facts_name(f));
         print_entry(v, &known, &found);
         print_unusual(f, is_bad(&found, f->bcd));
         return UASD_EXIT_OK;

@@ -352,13 +352,13 @@ int tell_deferred(const struct ctl *c, const char *label, const struct view *v)
                 log_info("%s: not yet. %s", label, v->reason);
         say_in_use(c, v);
         if (disk_has_root(&v->disk))
-                log_info("To cancel: uasctl cancel %s", v->disk.facts.interface);
+                log_info("To cancel: uasctl cancel %s", facts_name(&v->disk.facts));
         else if (v->disk.n_users > 0)
                 log_info("uasd switches it as soon as it is free. To cancel: uasctl cancel %s",
-                         v->disk.facts.interface);
+                         facts_name(&v->disk.facts));
         else
                 log_info("uasd switches it by itself. To cancel: uasctl cancel %s",
-                         v->disk.facts.interface);
+                         facts_name(&v->disk.facts));
         if (*disk_system_remedy(&v->disk, remedy, sizeof(remedy)))
                 log_info("%s", remedy);
         if (*boot_next(c, v, !disk_has_root(&v->disk), text, sizeof(text)))

@@ -307,7 +307,7 @@ bool health_print_trim(const struct health *h, const struct view *v)
                         continue;
                 (void) output_named(
                         trim_sentence(&l->trim, v->disk.facts.driver, sentence, sizeof(sentence)),
-                        v->disk.facts.interface, named, sizeof(named));
+                        facts_name(&v->disk.facts), named, sizeof(named));
                 (void) snprintf(text, sizeof(text), "%s: %s.", l->lun->disk.name, named);
                 output_sentence(first ? "TRIM" : "", text);
                 first = false;

@@ -233,13 +233,13 @@ static void say_done(const struct ctl *c, const struct change *ch, const char *p
                 log_info("The file as it was first is %s%s.", p->path, BOOT_BACKUP);
         /* As long as the record blames the bridge, uasd would have it written again. */
         if (ch->by_itself)
-                log_info("To undo it: uasctl forget %s", c->v->disk.facts.interface);
+                log_info("To undo it: uasctl forget %s", facts_name(&c->v->disk.facts));
         if (!streq(policy, policy_to_string(POLICY_AUTO)) && ch->by_itself)
                 log_info("and then: uasctl policy --kernel --write %s auto",
-                         c->v->disk.facts.interface);
+                         facts_name(&c->v->disk.facts));
         else if (!streq(policy, policy_to_string(POLICY_AUTO)))
                 log_info("To undo it: uasctl policy --kernel --write %s auto",
-                         c->v->disk.facts.interface);
+                         facts_name(&c->v->disk.facts));
         if (c->v && ch->target != DRIVER_NONE)
                 say_trim_is_lost(c, c->v, ch->target);
 }

@@ -77,12 +77,12 @@ char *trim_lost(const struct ctl *c, const struct view *v, enum driver target, c
                         (void) snprintf(
                                 ret, size,
                                 _("Under usb-storage the kernel sends no TRIM by itself. To keep TRIM: uasctl trim %s on"),
-                                f->interface);
+                                facts_name(f));
                 else if (t->offer == TRIM_OFFER_UNKNOWN)
                         (void) snprintf(
                                 ret, size,
                                 _("Under usb-storage the kernel sends no TRIM by itself. To keep TRIM: uasctl --force trim %s on"),
-                                f->interface);
+                                facts_name(f));
                 else
                         (void) copy_string(
                                 ret, size,

@@ -202,11 +202,11 @@ static void print_decision(const struct view *v, const struct explanation *t)
         output_sentence("Reason", row->means);
         output_sentence("To change", output_named(remedy_of_quirk(t, remedy, sizeof(remedy))
                                                           ?: translated(row->remedy ?: ""),
-                                                  v->disk.facts.interface, text, sizeof(text)));
+                                                  facts_name(&v->disk.facts), text, sizeof(text)));
         if (row->reason == REASON_OVERRIDE)
                 requested = view_target(v);
         if (v->disk.state == STATE_FAILED)
-                output_format("Try again", "", "uasctl switch %s%s%s", v->disk.facts.interface,
+                output_format("Try again", "", "uasctl switch %s%s%s", facts_name(&v->disk.facts),
                               requested ? " " : "", requested ?: "");
         explain_print_state(v, _(row->means));
         output_sentence("History", v->history);
@@ -312,7 +312,7 @@ static void explanation_print(const struct ctl *c, const struct view *v,
         explain_print_rows(c, t);
         print_quirks(t, v->disk.facts.kernel);
         quirk_slips_print(t->slips, t->n_slips, t->n_words == 0);
-        print_advice(c, v->disk.facts.interface, t);
+        print_advice(c, facts_name(&v->disk.facts), t);
 }
 
 /* Keeps no pointer to v. */

@@ -141,7 +141,7 @@ static void trim_wait_for_udev(const struct ctl *c)
                 if (now_boottime() >= end) {
                         log_warning(
                                 "udev has not turned it on yet. To ask it again: uasctl trim %s on",
-                                c->v->disk.facts.interface);
+                                facts_name(&c->v->disk.facts));
                         return;
                 }
                 (void) usleep(LOOK_AGAIN_USEC);

@@ -69,7 +69,7 @@ static int switch_print_plan(const struct view *v, const struct wish *w, const s
                           _(refusal_text(&p->refusal)));
                 if (p->refusal.force_helps)
                         log_info(FORCE_HELPS);
-                log_info("For the reasons: uasctl explain %s", v->disk.facts.interface);
+                log_info("For the reasons: uasctl explain %s", facts_name(&v->disk.facts));
                 return p->code;
         }
         if (!decision_wants_switch(&v->disk.facts, &p->decision))

@@ -326,7 +326,7 @@ static void verbs_without_daemon(void **state)
         assert_string_equal(out, "auto\n");
         assert_int_equal(RUN(f, &defaults, out, "explain", "sdb"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "unknown-bridge"));
-        assert_non_null(strstr(out, "uasctl policy 2-1:1.0 uas"));
+        assert_non_null(strstr(out, "uasctl policy 2-1 uas"));
         assert_int_equal(RUN(f, &json, out, "explain", "sdb"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "\"decides\": true"));
         assert_int_equal(RUN(f, &defaults, out, "explain", "sdc"), UASD_EXIT_NO_DISK);
@@ -442,7 +442,7 @@ static void explain_quirks(void **state)
         assert_int_equal(RUN(f, &defaults, out, "explain", "sdb"), UASD_EXIT_OK);
         assert_non_null(strstr(out, "-> quirk "));
         assert_non_null(strstr(out, "To change: Remove 1209:5a5a:u from the kernel command line"));
-        assert_non_null(strstr(out, "Or: uasctl policy 2-1:1.0 uas\n"));
+        assert_non_null(strstr(out, "Or: uasctl policy 2-1 uas\n"));
         assert_non_null(strstr(out, "Quirks: 1209:5a5a:u, by the kernel command line: in force\n"));
         assert_non_null(strstr(
                 out,

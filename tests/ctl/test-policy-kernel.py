@@ -101,7 +101,7 @@ class PolicyKernel(unittest.TestCase):
         self.tree.programs('grubby', folder='usr/sbin')
         self.assertIn(f'/boot/loader/entries: grubby --update-kernel=ALL --args={LINES[0]}. Then restart.', self.tree.run('policy', '--kernel', 'sda').stderr)
         self.tree.write('proc/1/mountinfo', '20 1 8:0 / / rw - ext4 /dev/sda rw\n')
-        self.assertIn('Next boot: Nothing yet: it starts on uas again. The word to add: uasctl policy --kernel 2-1:1.0 ', self.shown('status') + ' ')
+        self.assertIn('Next boot: Nothing yet: it starts on uas again. The word to add: uasctl policy --kernel 2-1 ', self.shown('status') + ' ')
 
     def shown(self, verb):
         return ' '.join(self.tree.run(verb, 'sda').stdout.split())
@@ -115,7 +115,7 @@ class PolicyKernel(unittest.TestCase):
         self.tree.write('boot/firmware/cmdline.txt', line + '\n')
         for verb in 'status', 'explain':
             self.assertIn('Next boot: Nothing yet: it starts on uas again. To change that: '
-                          'uasctl policy --kernel --write 2-1:1.0 usb-storage ', self.shown(verb) + ' ')
+                          'uasctl policy --kernel --write 2-1 usb-storage ', self.shown(verb) + ' ')
         self.assertEqual(self.tree.run('policy', '--kernel', '--write', '2-1:1.0', 'usb-storage').returncode, 0)
         for verb in 'status', 'explain':
             self.assertIn('Next boot: /boot/firmware/cmdline.txt has the entry. After a restart the disk starts on usb-storage.', self.shown(verb))
@@ -137,7 +137,7 @@ class PolicyKernel(unittest.TestCase):
         self.bad()
         self.tree.write('proc/1/mountinfo', '20 1 8:0 / /boot rw - ext4 /dev/sda rw\n')
         self.assertIn('Next boot: It starts on uas, and uasd moves it before it is mounted. To change that: '
-                      'uasctl policy --kernel --write 2-1:1.0 usb-storage ', self.shown('status') + ' ')
+                      'uasctl policy --kernel --write 2-1 usb-storage ', self.shown('status') + ' ')
 
     def test_slips(self):
         "Entries that the kernel ignores: explain shows those for this disk, policy --kernel all of them."

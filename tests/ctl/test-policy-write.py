@@ -91,7 +91,7 @@ class PolicyWrite(unittest.TestCase):
             said = self.changed(f'{LINE} {WORD}{end}')
             self.assertIn('Now restart', said)
             self.assertIn('/boot/firmware/cmdline.txt.uasd-backup', said)
-            self.assertIn('uasctl policy --kernel --write 2-1:1.0 auto', said)
+            self.assertIn('uasctl policy --kernel --write 2-1 auto', said)
 
     def test_quote_at_the_end(self):
         quoted = 'root=/dev/sda2 dyndbg="file drivers/usb/* +p"'
@@ -327,15 +327,15 @@ class PolicyWrite(unittest.TestCase):
         self.assertNotIn('TRIM', self.policy('sda', 'usb-storage').stderr)
         self.policy('sda', 'auto')
         self.tree.write('sys/class/block/sda/queue/discard_max_bytes', '2147450880\n')
-        for page, said in ((b'', 'To keep TRIM: uasctl --force trim 2-1:1.0 on\n'), (bytes([0, 0xb2, 0, 4, 0, 0, 0, 0]), 'no TRIM by itself.\n'),
-                           (bytes([0, 0xb2, 0, 4, 0, 0x80, 2, 0]), 'To keep TRIM: uasctl trim 2-1:1.0 on\n')):
+        for page, said in ((b'', 'To keep TRIM: uasctl --force trim 2-1 on\n'), (bytes([0, 0xb2, 0, 4, 0, 0, 0, 0]), 'no TRIM by itself.\n'),
+                           (bytes([0, 0xb2, 0, 4, 0, 0x80, 2, 0]), 'To keep TRIM: uasctl trim 2-1 on\n')):
             self.tree.write('sys/class/block/sda/device/vpd_pgb2', page)
             self.assertIn(said, self.policy('sda', 'usb-storage').stderr)
             self.policy('sda', 'auto')
             self.assertIn(said, self.tree.run('switch', '--dry-run', 'sda', 'usb-storage').stderr)
             self.assertNotIn('TRIM', self.tree.run('switch', '--dry-run', 'sda', 'uas').stderr)
         # Only with an entry to add.
-        kept = 'To keep TRIM: uasctl trim 2-1:1.0 on\n'
+        kept = 'To keep TRIM: uasctl trim 2-1 on\n'
         self.assertNotIn(kept, self.tree.run('policy', '--kernel', 'sda').stderr)
         self.tree.write('etc/uasd/policy', '1209:5a5a:S1=usb-storage\n')
         self.assertIn(kept, self.tree.run('policy', '--kernel', 'sda').stderr)
@@ -362,7 +362,7 @@ class PolicyWrite(unittest.TestCase):
                 self.assertIn('nothing to write', said.stderr)
         self.assertIn('2-1:1.0 sda: the running system is on it, and /boot/firmware/cmdline.txt now starts it on usb-storage. '
                       'UAS failed on 2026-11-20: it failed (firmware 2.14, Linux 6.1.0-test).', said.stderr)
-        self.assertIn('To undo it: uasctl forget 2-1:1.0\nuasctl: and then: uasctl policy --kernel --write 2-1:1.0 auto\n', said.stderr)
+        self.assertIn('To undo it: uasctl forget 2-1\nuasctl: and then: uasctl policy --kernel --write 2-1 auto\n', said.stderr)
         self.assertEqual(self.policy().stdout, '')  # a second time nothing changes
         self.assertEqual(self.read(), wanted)
         self.put(f'{LINE}\n')  # an update of the system

@@ -253,7 +253,7 @@ class Report(unittest.TestCase):
         self.history(('PRIVATE1@0000:00:14.0/ss/1', 'state=trial firmware=0214 kernel=6.1.0 boot=- date=- reason='))
         p = self.tree.run('report', '--hwdb', 'sda')
         self.assertEqual((p.returncode, p.stdout), (1, ''))
-        self.assertIn('uasctl switch 2-1:1.0 uas', p.stderr)
+        self.assertIn('uasctl switch 2-1 uas', p.stderr)
         self.assertEqual(self.tree.run('report', '--hwdb', 'sdz').returncode, 4)
         many = [(f'PRIVATE1@0000:00:14.0/ss/{i}', f'state=passed firmware=000{i} kernel=6.2 boot=- date=- reason=') for i in range(9)]
         self.history(*many)

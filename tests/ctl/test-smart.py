@@ -192,7 +192,7 @@ class Smart(unittest.TestCase):
         self.assertEqual([a for a in self.asked() if not a.startswith('-P')], [])
         explained = ' '.join(explained.split())
         self.assertIn('SMART: The kernel blocks ATA commands under uas for this bridge (flag t), so SMART cannot be read. '
-                      'usb-storage allows them: uasctl switch 2-7:1.0 usb-storage', explained)
+                      'usb-storage allows them: uasctl switch 2-7 usb-storage', explained)
         told, explained = self.seagate(entry='0bc2:2037:j')
         self.assertIn('Health: sdc: passed, 34', told)
         explained = ' '.join(explained.split())

@@ -119,7 +119,7 @@ class Status(unittest.TestCase):
         one = {'name': 'sda', 'used': False, 'kept': False, 'offered': 'yes', 'mode': 'full', 'max_bytes': 0,
                'advice': 'To turn it on: uasctl trim DISK on'}
         self.assertEqual(self.disk('sda')['trim'], [one])
-        said = '      TRIM: sda: not in use, though the disk offers it (LBPU). To turn it on: uasctl trim 2-1:1.0 on.\n'
+        said = '      TRIM: sda: not in use, though the disk offers it (LBPU). To turn it on: uasctl trim 2-1 on.\n'
         self.assertIn(said, self.text('sda'))
         self.assertEqual(self.tree.run('trim', '-q', 'sda').stdout, said)
         self.assertEqual(json.loads(self.tree.run('trim', '-q', '--json', 'sda').stdout)['disks'][0]['trim'], [one])

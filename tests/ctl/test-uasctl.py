@@ -378,7 +378,7 @@ class Switches(Uasctl):
         p = self.run_ctl('switch', 'sdb', 'uas', code=3)
         self.assertLess(time.monotonic() - start, patience(2))
         self.assertIn('mounted on /mnt/usb (sdb1)', p.stderr)
-        self.assertIn('uasctl cancel 2-2:1.0', p.stderr)
+        self.assertIn('uasctl cancel 2-2', p.stderr)
         self.assertIn('To free it: umount /mnt/usb\n', p.stderr)
         self.run_ctl('wait', 'sdb', '--wait=0', code=3)
         self.run_ctl('wait', 'sdb', call='Switch 2-2:1.0 uas')  # it is freed while uasctl waits
@@ -390,7 +390,7 @@ class Switches(Uasctl):
         said = ' '.join(said.split())
         self.assertIn('2-2:1.0 (sdb): still waiting. The request stays.', said)
         self.assertIn('mounted on /mnt/usb (sdb1) uasctl: To free it: umount /mnt/usb', said)
-        self.assertIn('uasd switches it as soon as it is free. To cancel: uasctl cancel 2-2:1.0', said)
+        self.assertIn('uasd switches it as soon as it is free. To cancel: uasctl cancel 2-2', said)
 
     def test_switch_interrupted(self):
         """^C ends uasctl by that signal. It does not end the request, and uasctl says so."""

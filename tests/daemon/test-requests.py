@@ -99,11 +99,11 @@ class Requests(Machine):
         self.put_back(6)
         self.look_again()
         other = ('TRIM is kept on for another disk behind this bridge, so it stays off for this one. '
-                 'Whether this one offers TRIM: uasctl status 2-1:1.0')
+                 'Whether this one offers TRIM: uasctl status 2-1')
         until(lambda: self.told() == ['TRIM is kept on for it', other], 'it is in the journal')
         said = self.ctl('trim', 'sdz').stdout
         self.assertIn('not in use: it was turned on for another disk behind this bridge. To keep it on for this one: '
-                      'uasctl trim 2-1:1.0 on', ' '.join(said.split()))
+                      'uasctl trim 2-1 on', ' '.join(said.split()))
         self.assertEqual(self.kept(), mine)
         self.offers(SCSI, 0x80)
         self.ctl('trim', 'sdz', 'on')
@@ -148,7 +148,7 @@ class Requests(Machine):
         self.offers(SECOND, 0)
         self.assertIn('does not offer TRIM (LBPU)', self.ctl('trim', 'sdz', 'on', code=6).stderr)
 
-    LOST = 'Under usb-storage the kernel sends no TRIM by itself. To keep TRIM: uasctl trim 2-1:1.0 on'
+    LOST = 'Under usb-storage the kernel sends no TRIM by itself. To keep TRIM: uasctl trim 2-1 on'
 
     def under_storage(self):
         """As the kernel shows the disk there: no VPD page, and TRIM is off. udev's rule turns it on at once."""
@@ -230,7 +230,7 @@ class Requests(Machine):
         self.assertNotIn('udev has not', p.stderr)
         # Where no rule does it, that is said.
         self.tree.write(SCSI + '/block/sdz/queue/discard_max_bytes', '0\n')
-        self.assertIn('udev has not turned it on yet. To ask it again: uasctl trim 2-1:1.0 on', self.ctl('trim', 'sdz', 'on').stderr)
+        self.assertIn('udev has not turned it on yet. To ask it again: uasctl trim 2-1 on', self.ctl('trim', 'sdz', 'on').stderr)
 
     # Policy and history
 

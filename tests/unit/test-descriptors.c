@@ -356,10 +356,28 @@ static void test_damaged(void **state)
                 }
 }
 
+/* The number in the configuration does not count: the kernel corrects it. */
+static void test_alone(void **state)
+{
+        struct uas_caps caps;
+
+        assert_int_equal(
+                descriptors_parse(BYTES(DEVICE, CONFIG(255), BOT_ALT, UAS_ALT(5)), 1, 0, &caps), 0);
+        assert_true(caps.alone);
+        for (uint8_t i = 0; i < 2; i++) {
+                assert_int_equal(descriptors_parse(BYTES(DEVICE, CONFIG(255), ALT(0, 0, 0, 0x50),
+                                                         ALT(1, 0, 0, 0x62)),
+                                                   1, i, &caps),
+                                 0);
+                assert_false(caps.alone);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_table), cmocka_unit_test(test_most_endpoints),
-                cmocka_unit_test(test_long_configuration), cmocka_unit_test(test_damaged)};
+                cmocka_unit_test(test_long_configuration), cmocka_unit_test(test_damaged),
+                cmocka_unit_test(test_alone)};
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

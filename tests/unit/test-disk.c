@@ -426,6 +426,8 @@ static void test_cut_command(void **state)
         static struct user root = {.kind = USER_MOUNT, .device = "sda1", .where = (char *) "/"};
         struct disk d = {.state = STATE_WAITING,
                          .facts = {.interface = "2-1:1.0",
+                                   .port = "2-1",
+                                   .caps.alone = true,
                                    .vid = 0x152d,
                                    .pid = 0x0578,
                                    .driver = DRIVER_UAS},
@@ -435,12 +437,11 @@ static void test_cut_command(void **state)
         char ret[1024];
         size_t whole = strlen(disk_reason(&d, ret, sizeof(ret)));
 
-        assert_true(endswith(ret, "uasctl policy --kernel --write 2-1:1.0 usb-storage"));
+        assert_true(endswith(ret, "uasctl policy --kernel --write 2-1 usb-storage"));
         for (size_t size = 1; size <= whole + 1; size++)
                 assert_row(size,
                            !strstr(disk_reason(&d, ret, size), "uasctl") ||
-                                   endswith(ret,
-                                            "uasctl policy --kernel --write 2-1:1.0 usb-storage"));
+                                   endswith(ret, "uasctl policy --kernel --write 2-1 usb-storage"));
 }
 
 static void test_cut(void **state)

@@ -251,7 +251,7 @@ void report_trim_of_another(struct entry *e)
                 text, sizeof(text),
                 "TRIM is kept on for another disk behind this bridge, so it stays off for this one. "
                 "Whether this one offers TRIM: uasctl status %s",
-                e->life.disk.facts.interface);
+                facts_name(&e->life.disk.facts));
         ending_now(e, LOG_NOTICE, MESSAGE_TRIM, text);
 }
 
@@ -281,8 +281,9 @@ void report_asked(const struct entry *e, const char *id, uid_t uid, const char *
                 (void) luns_names(e->life.disk.luns, e->life.disk.n_luns, names, sizeof(names));
                 (void) history_usb_id(&e->life.disk.facts, usb_id, sizeof(usb_id));
         }
-        (void) sentence(text, sizeof(text), "uid %s wants: %s%s%s%s", user, verb,
-                        force ? " --force" : "", isempty(argument) ? "" : " ", argument ?: "");
+        (void) sentence(text, sizeof(text),
+                        force ? N_("uid %s wants, by force: %s%s%s") : N_("uid %s wants: %s%s%s"),
+                        user, verb, isempty(argument) ? "" : " ", argument ?: "");
         ending_send(LOG_INFO, MESSAGE_ASKED, fields, ELEMENTSOF(fields), interface ?: "*", names,
                     text);
 }
