@@ -295,7 +295,7 @@ void health_print_commands(const struct health *h)
         }
 }
 
-bool health_print_trim(const struct health *h, const struct view *v)
+bool health_print_trim(const struct health *h, const struct view *v, bool among_others)
 {
         bool first = true;
 
@@ -309,7 +309,10 @@ bool health_print_trim(const struct health *h, const struct view *v)
                         trim_sentence(&l->trim, v->disk.facts.driver, sentence, sizeof(sentence)),
                         facts_name(&v->disk.facts), named, sizeof(named));
                 (void) snprintf(text, sizeof(text), "%s: %s.", l->lun->disk.name, named);
-                output_sentence(first ? "TRIM" : "", text);
+                if (among_others)
+                        output_sentence(first ? "TRIM" : "", text);
+                else
+                        output_line(0, text);
                 first = false;
         }
         return !first;

@@ -51,5 +51,6 @@ void health_done(struct health *h);
 /* The answers of smartctl. */
 void health_print(const struct health *h);
 void health_print_commands(const struct health *h);
-/* Only the lines on TRIM. False: nothing is known, and nothing was printed. */
-bool health_print_trim(const struct health *h, const struct view *v);
+/* Only the lines on TRIM, with a key if they stand among others. False: nothing is known, and
+ * nothing was printed. */
+bool health_print_trim(const struct health *h, const struct view *v, bool among_others);

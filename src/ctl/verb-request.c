@@ -105,7 +105,7 @@ static int show_trim(struct ctl *c, const char *what)
         if (ctl_json(c))
                 append(c->json, put_members(json_disk(c->v),
                                             {"trim", json_trim(&h, c->v->disk.facts.driver)}));
-        else if (!health_print_trim(&h, c->v))
+        else if (!health_print_trim(&h, c->v, false))
                 log_info("%s: the kernel does not show whether it uses TRIM.",
                          c->v->disk.facts.interface);
         return UASD_EXIT_OK;

@@ -186,7 +186,7 @@ static void print_rest(const struct view *v, const struct health *h)
         output_sentence("Policy", policy_text(f->policy, f->policy_source, text, sizeof(text)));
         output_sentence("History", v->history);
         health_print_commands(h);
-        (void) health_print_trim(h, v);
+        (void) health_print_trim(h, v, true);
 }
 
 static void print_one(const struct ctl *c, const struct view *v, const struct health *h,
