@@ -133,7 +133,7 @@ static void entry_note_unbound(struct entry *e, struct facts *f)
                 f->just_unbound = true;
                 if (f->caps.uas && f->caps.bot)
                         module_look_ahead(e);
-        } else if (f->driver == DRIVER_NONE || f->driver == DRIVER_USB_STORAGE)
+        } else if (f->caps.uas && (f->driver == DRIVER_NONE || f->driver == DRIVER_USB_STORAGE))
                 module_complete(e, f);
 }
 

@@ -5,10 +5,12 @@
 import array
 import fcntl
 import os
+import shutil
 import subprocess
 import termios
 
 from machine import SWITCH, Machine, main, until
+from tree import BOT_ALONE
 
 
 class Driverless(Machine):
@@ -48,6 +50,36 @@ class Driverless(Machine):
         left = array.array('i', [0])
         until(lambda: fcntl.ioctl(self.kmsg, termios.FIONREAD, left) == 0 and left[0] == 0, 'all of it has been read')
         self.assertEqual(self.disk()['reason_id'], 'just-unbound')
+
+    # The module uas
+
+    def asks(self, uas):
+        """uasd asks libkmod about the module for this disk on usb-storage: it waits for a child, which has page faults."""
+        def faults_of_children():
+            with open(f'/proc/{uasd.pid}/stat') as f:
+                return int(f.read().rsplit(')', 1)[1].split()[8])
+
+        self.bind('usb-storage')
+        shutil.rmtree(self.tree.path('sys/bus/usb/drivers/uas'))  # it is not loaded
+        if not uas:
+            with open(self.tree.path('sys/bus/usb/devices/2-1/descriptors'), 'r+b') as f:
+                device = f.read(18)
+                f.seek(0)
+                f.truncate()
+                f.write(device + BOT_ALONE)
+        self.hears()
+        uasd = self.both()
+        before = faults_of_children()
+        self.tree.write('sys/bus/usb/devices/2-1/speed', '480\n')
+        self.look_again()
+        until(lambda: self.managed_disks()[0]['SpeedMbps'] == 480, 'it has been read again')
+        return faults_of_children() > before
+
+    def test_asks_for_both_protocols(self):
+        self.assertTrue(self.asks(uas=True))
+
+    def test_asks_nothing_without_uas(self):
+        self.assertFalse(self.asks(uas=False))
 
     # The remains of a switch that was killed and cannot be recovered
 
