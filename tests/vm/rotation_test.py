@@ -70,7 +70,7 @@ class Guests(unittest.TestCase):
         every = names(one for one in context.CASES if "trixie" in one.images and one.tier != "full")
         self.assertLessEqual({"both_ways.refused_and_forced@trixie", "kept_off.rolled_back@trixie", "waiting.switched_after_umount@trixie",
                               "held_both_ways.dead_man", "distrust.met_somebody_on_the_way_back@trixie",
-                              "killed.at_a_few_calls_trixie"}, every)
+                              "killed.at_a_few_calls"}, every)
 
 
 class Groups(unittest.TestCase):

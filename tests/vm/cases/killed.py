@@ -37,9 +37,9 @@ def at_some_calls(vm):
     assert count["killed"] >= 6 and count["records"] >= 3 and count["moved"] and count["back"], count
 
 
-@case(image="trixie", limit=1200)
-def at_a_few_calls_trixie(vm):
-    "A smaller sample on kernel 6.12."
+@case(image="trixie", limit=1200, also=("bullseye", "sid"))
+def at_a_few_calls(vm):
+    "A smaller sample on other kernels."
     count = killed(vm, {"who": "self", "does": 2, "seconds": 200}, {"who": "both", "does": 1, "seconds": 200}, seed=7, luns=1)
     assert count["killed"] >= 3 and count["records"] >= 1 and count["moved"] and count["back"], count
 
@@ -248,7 +248,7 @@ def power_cut_on_the_way_to_uas(vm):
             assert one["driver"] == "uas" and one["history"] == "on trial" and messages(guest, DISTRUSTED) == 0, one
 
 
-@case(tier="full", limit=2700)
+@case(tier="full", limit=2700, also=("bullseye", "sid"))
 def power_cut_on_the_way_from_uas(vm):
     "The power goes after every step off uas: the next boot has its disk and what was synced, and blames nobody."
     # Its trial has ended: another case.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The package is upgraded, downgraded or removed while a disk is held, while it waits, and in the middle of a switch.
 
-`vendor` has the user space of bookworm, and moves disks to uas. On `trixie` they start there, and are moved to usb-storage.
+`vendor` has the user space of bookworm, and moves disks to uas. In the other guests they start there, and are moved to usb-storage.
 """
 
 import re
@@ -75,7 +75,7 @@ def in_the_middle(vm):
     return disk, guest, upgrade
 
 
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", also=("trixie", "sid"))
 def upgraded_while_waiting(vm):
     "Downgraded and upgraded while a disk waits: it goes on waiting, and is switched."
     disk = vm.disk(label="DATA")
@@ -90,12 +90,6 @@ def upgraded_while_waiting(vm):
     only_disk(guest, "waiting")
     guest.run("umount /mnt", check=True)
     well(guest, disk, target(vm))
-
-
-@case(tier="full", image="trixie")
-def trixie_upgraded_while_waiting(vm):
-    "The same on trixie."
-    upgraded_while_waiting(vm)
 
 
 def changed_while_held(vm, there):
@@ -114,31 +108,19 @@ def changed_while_held(vm, there):
     guest.run("mount LABEL=DATA /mnt", check=True)
 
 
-@case(tier="full", image="vendor", cpus=2)
+@case(tier="full", image="vendor", cpus=2, also=("trixie",))
 def upgraded_while_held(vm):
     "Upgraded while a disk is held: the new version moves it, and the hold ends."
     changed_while_held(vm, "up")
 
 
-@case(tier="full", image="trixie")
-def trixie_upgraded_while_held(vm):
-    "The same on trixie."
-    changed_while_held(vm, "up")
-
-
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", also=("trixie",))
 def downgraded_while_held(vm):
     "Downgraded while a disk is held: the version before moves it, and the hold ends."
     changed_while_held(vm, "down")
 
 
-@case(tier="full", image="trixie")
-def trixie_downgraded_while_held(vm):
-    "The same on trixie."
-    changed_while_held(vm, "down")
-
-
-@case(tier="full", image="vendor", cpus=2)
+@case(tier="full", image="vendor", cpus=2, also=("trixie",))
 def upgraded_in_the_middle(vm):
     "Upgraded in the middle of a switch: that is finished, and there is one in the end."
     disk, guest, upgrade = in_the_middle(vm)
@@ -149,13 +131,7 @@ def upgraded_in_the_middle(vm):
     assert guest.run("systemctl is-active uasd").text == "active"
 
 
-@case(tier="full", image="trixie")
-def trixie_upgraded_in_the_middle(vm):
-    "The same on trixie."
-    upgraded_in_the_middle(vm)
-
-
-@case(tier="full", image="vendor", cpus=2)
+@case(tier="full", image="vendor", cpus=2, also=("trixie",))
 def removed_in_the_middle(vm):
     "Removed in the middle of a switch: the disk is on a driver, held by nobody, and can be mounted."
     disk, guest, _upgrade = in_the_middle(vm)
@@ -169,13 +145,7 @@ def removed_in_the_middle(vm):
     guest.run("mount LABEL=DATA /mnt", check=True)
 
 
-@case(tier="full", image="trixie")
-def trixie_removed_in_the_middle(vm):
-    "The same on trixie."
-    removed_in_the_middle(vm)
-
-
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", also=("trixie", "bullseye", "sid"))
 def purged_while_waiting(vm):
     "Removed while a disk waits: it is left where it is, mounted and unmounted; and purged, nothing stays behind."
     disk = vm.disk(label="DATA")
@@ -187,9 +157,3 @@ def purged_while_waiting(vm):
     dpkg(guest, "-P uasd")
     left = guest.run("ls -d /run/uasd /etc/uasd /var/lib/uasd").text
     assert left == "", left
-
-
-@case(tier="full", image="trixie")
-def trixie_purged_while_waiting(vm):
-    "The same on trixie."
-    purged_while_waiting(vm)
