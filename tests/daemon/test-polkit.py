@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 
-from machine import Machine, main, path_of, patience, until
+from machine import UASCTL, Machine, main, path_of, patience, until
 
 FAKE_POLKIT = sys.argv[3]
 
@@ -77,11 +77,16 @@ class Polkit(Machine):
         self.assertEqual(self.disk()['driver'], 'usb-storage')
         # The journal has those who may, once each, and what they called.
         self.ctl('policy', 'sdz', 'usb-storage')
-        self.ctl('policy', '1209:5a5a:nowhere', 'uas')
+        # root by sudo: the kernel knows who logged in. A service has no such user.
+        for login in ANNA, 2**32 - 1:
+            p = self.start(['sh', '-c', 'mkdir "$0/proc/$$" && echo "$1" >"$0/proc/$$/loginuid" && exec "$2" "$0" policy 1209:5a5a:nowhere uas',
+                            self.tree.top, str(login), UASCTL], env=self.env)
+            self.assertEqual(p.wait(patience()), 0)
         self.assertEqual([(one['UASD_UID'], one.get('UASD_DISK'), one['MESSAGE']) for name, one in self.messages() if name == 'ASKED'], [
             (str(ANNA), None, '*: uid %d wants: inhibit true' % ANNA),
             (str(ANNA), 'sdz', '2-1:1.0 sdz: uid %d wants: switch usb-storage' % ANNA),
             ('0', 'sdz', '2-1:1.0 sdz: uid 0 wants: policy usb-storage'),
+            (str(ANNA), None, '1209:5a5a:nowhere: uid %d wants: policy uas' % ANNA),
             ('0', None, '1209:5a5a:nowhere: uid 0 wants: policy uas')])
 
     def test_eject(self):

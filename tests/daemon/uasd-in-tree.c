@@ -276,7 +276,7 @@ int __wrap_sd_bus_call_method_async(sd_bus *bus, sd_bus_slot **slot, const char 
         va_list values;
         int r;
 
-        if (streq(member, "GetConnectionUnixUser")) {
+        if (streq(member, "GetConnectionCredentials")) {
                 user_asked = callback;
                 callback = on_user;
         }
@@ -290,17 +290,22 @@ int __wrap_sd_bus_call_method_async(sd_bus *bus, sd_bus_slot **slot, const char 
 int __wrap_sd_bus_message_read(sd_bus_message *m, const char *types, ...);
 int __wrap_sd_bus_message_read(sd_bus_message *m, const char *types, ...)
 {
+        static bool is_uid;
         va_list values, again;
         int r;
 
         va_start(values, types);
         va_copy(again, values);
         r = sd_bus_message_readv(m, types, values);
-        if (r > 0 && user_answered) {
+        if (r > 0 && user_answered && streq(types, "s"))
+                is_uid = streq(*va_arg(again, const char **), "UnixUserID");
+        else if (r > 0 && user_answered && is_uid) {
+                (void) va_arg(again, const char *); /* of the variant */
                 uint32_t *uid = va_arg(again, uint32_t *);
 
                 if (*uid == geteuid())
                         *uid = 0;
+                is_uid = false;
         }
         va_end(again);
         va_end(values);

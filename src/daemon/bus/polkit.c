@@ -5,6 +5,7 @@
 #include <systemd/sd-login.h>
 
 #include "common/names.h"
+#include "sys/io/sysfs.h"
 #include "sys/udev/udevdb.h"
 
 #define POLKIT_NAME "org.freedesktop.PolicyKit1"
@@ -29,6 +30,7 @@ struct question {
         struct attachment_id attachment;
         bool at_polkit;
         uid_t uid;            /* valid at the end */
+        uid_t login;          /* the same, or with sudo the user who logged in */
         bool at_end;          /* polkit has answered */
         sd_bus_error refused; /* not set: allowed */
 };
@@ -172,20 +174,69 @@ static bool question_at_its_seat(const struct question *q)
         return sd_seat_get_active(seat, NULL, &active) >= 0 && active == q->uid;
 }
 
+/* The user who asks, and the process, or 0. */
+static int question_read_credentials(sd_bus_message *reply, uint32_t *ret_uid, uint32_t *ret_pid)
+{
+        uint32_t uid = UINT32_MAX, pid = 0;
+        int r = sd_bus_message_enter_container(reply, 'a', "{sv}");
+
+        if (r < 0)
+                return r;
+        while ((r = sd_bus_message_enter_container(reply, 'e', "sv")) > 0) {
+                const char *key;
+
+                r = sd_bus_message_read(reply, "s", &key);
+                if (r < 0)
+                        return r;
+                if (streq(key, "UnixUserID"))
+                        r = sd_bus_message_read(reply, "v", "u", &uid);
+                else if (streq(key, "ProcessID"))
+                        r = sd_bus_message_read(reply, "v", "u", &pid);
+                else
+                        r = sd_bus_message_skip(reply, "v");
+                if (r < 0)
+                        return r;
+                r = sd_bus_message_exit_container(reply);
+                if (r < 0)
+                        return r;
+        }
+        if (r < 0)
+                return r;
+        if (uid == UINT32_MAX)
+                return -ENODATA;
+        *ret_uid = uid;
+        *ret_pid = pid;
+        return 0;
+}
+
+/* Only for the log: the process may have ended meanwhile. */
+static uid_t login_of_root(const struct manager *m, uint32_t pid)
+{
+        char path[32];
+        uint64_t login;
+
+        (void) snprintf(path, sizeof(path), "%u/loginuid", pid);
+        if (attr_read_uint(m->roots.proc, path, 10, &login) < 0 || login >= UINT32_MAX)
+                return 0;
+        return (uid_t) login;
+}
+
 /* Returns 1 if polkit has been asked, 0 if the question has its answer, or -errno. */
 static int question_take_user(struct question *q, sd_bus_message *reply)
 {
-        uint32_t uid;
+        uint32_t uid, pid;
         int r;
 
         if (sd_bus_message_is_method_error(reply, NULL))
                 return -ESRCH;
-        r = sd_bus_message_read(reply, "u", &uid);
+        r = question_read_credentials(reply, &uid, &pid);
         if (r < 0)
                 return r;
-        if (uid == 0)
+        if (uid == 0) {
+                q->login = login_of_root(q->manager, pid);
                 return 0;
-        q->uid = uid;
+        }
+        q->uid = q->login = uid;
         if (question_too_many(q)) {
                 (void) bus_error_set(&q->refused, SD_BUS_ERROR_LIMITS_EXCEEDED,
                                      "Too many of your requests wait for a password already.");
@@ -235,7 +286,7 @@ static int question_answer(const struct question *q, const struct entry *e, uid_
                 return bus_error_set(
                         error, UASD_BUS_ERROR_NO_SUCH_DISK,
                         "%s is another disk now: the first one was unplugged meanwhile.", q->disk);
-        *ret_uid = q->uid;
+        *ret_uid = q->login;
         return 1;
 }
 
@@ -267,7 +318,7 @@ int polkit_may(struct manager *m, sd_bus_message *message, const char *action,
         }
         LIST_INSERT_HEAD(&m->questions, q, link);
         r = sd_bus_call_method_async(bus, &q->slot, "org.freedesktop.DBus", "/org/freedesktop/DBus",
-                                     "org.freedesktop.DBus", "GetConnectionUnixUser",
+                                     "org.freedesktop.DBus", "GetConnectionCredentials",
                                      question_on_user, q, "s", sd_bus_message_get_sender(message));
         if (r < 0) {
                 question_free(q);
