@@ -175,6 +175,7 @@ struct named_bridge {
 
 static const struct table_column found_columns[] = {{N_("BRIDGE")},
                                                     {N_("VERDICT")},
+                                                    {N_("KERNEL")},
                                                     {N_("NAME"), .folds = FIT_CUT},
                                                     {N_("CHIP"), .folds = FIT_CUT}};
 

@@ -124,7 +124,10 @@ class Db(unittest.TestCase):
         self.assertTrue(all('JMS578' in one['database']['chip'] for one in chips))
         self.assertEqual(self.db('hiksemi', '--no-legend').splitlines()[0].split()[:4], ['Bridge:', '090c:2000'])  # a comment in the file
         self.assertIn('090c:2000 unknown no uas Hiksemi External HDD', ' '.join(self.db('external hdd', '--no-legend').split()))
-        self.assertIn('0bda:9210 bad - Realtek RTL9210', ' '.join(self.db('realtek').split()))
+        screen = self.db('realtek')
+        self.assertRegex(screen, r'^BRIDGE +VERDICT +KERNEL +NAME +CHIP\n')
+        self.assertRegex(screen, r'(?m)^0bda:9210 +bad +- +Realtek RTL9210 +Realtek RTL9210 \(smartmontools, usb\.ids\)$')
+        self.assertTrue(' '.join(screen.split()).endswith('The verdicts are those for this machine. The sources: uasctl db VID:PID'), screen)
         for nothing in 'smartmontools', 'j', 'no such name', 'unusual_uas.h':
             self.db(nothing, code=4)
         # A disk that is plugged in comes first.
