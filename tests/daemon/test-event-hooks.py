@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from machine import BUS, ENDS_ON, UASD, Machine, alive, let_pass, main, until
+from machine import BUS, ENDS_ON, UASD, Machine, alive, let_pass, main, stop, timers, until
 
 FAKE_PID1 = sys.argv[3]
 HISTORY = ('# \ngeneration=1\n1209:5a5a:S1@0000:00:14.0/ss/1=state=trial firmware=0214 kernel=6.1.0-test '
@@ -231,20 +231,46 @@ class EventHooks(Machine):
         p = subprocess.run([UASD, self.tree.top, '--event', name], env=self.env, capture_output=True, text=True)
         self.assertEqual(p.returncode, 0, p.stderr)
 
-    def test_systemd(self):
-        "PID 1 starts the unit. Its program gives the event to the hooks, and a second one finds nothing."
+    def pid1(self):
+        """It answers, and starts nothing: the file "calls-of-pid1" gets each call."""
         os.makedirs(self.tree.path('run/systemd/system'))
-        pid1 = self.start([FAKE_PID1, self.tree.path('run/systemd/private')], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.assertEqual(pid1.stdout.readline(), 'ready\n')
+        with open(self.tree.path('calls-of-pid1'), 'w') as calls:
+            pid1 = self.start([FAKE_PID1, self.tree.path('run/systemd/private')], stdin=subprocess.PIPE, stdout=calls)
+        until(lambda: self.pid1_got('ready'), 'it listens')
         for line in 'state running', 'answer':
             pid1.stdin.write(line + '\n')
             pid1.stdin.flush()
+        return pid1
+
+    def pid1_got(self, call='StartUnit'):
+        with open(self.tree.path('calls-of-pid1')) as calls:
+            return [line.strip() for line in calls if line.startswith(call)]
+
+    def test_two_at_once(self):
+        "PID 1 is busy with the first event: the second one is passed on as soon as it answers. Later uasd tries both again."
+        pid1 = self.pid1()
+        daemon = self.both()
+        stop(pid1)
+        for n in 1, 2:
+            self.rolls_back()
+            until(lambda: len(self.waiting()) == n, 'it is written down')  # noqa: B023
+        pid1.send_signal(signal.SIGCONT)
+        units = {f'StartUnit uasd-event@{name}.service' for name in self.waiting()}
+        until(lambda: set(self.pid1_got()) == units, 'PID 1 has both orders')
+        until(lambda: any(30 < left <= 60 for fd in os.listdir(f'/proc/{daemon.pid}/fdinfo')
+                          for left in timers(f'/proc/{daemon.pid}/fdinfo/{fd}')), 'it waits for a minute')
+        n = len(self.pid1_got())
+        let_pass(0.5)
+        self.assertEqual(len(self.pid1_got()), n)
+
+    def test_systemd(self):
+        "PID 1 starts the unit. Its program gives the event to the hooks, and a second one finds nothing."
+        self.pid1()
         self.is_slow()
         self.both()
         until(self.waiting, 'it is written down')
         [name] = self.waiting()
-        asked = next(line for line in pid1.stdout if line.startswith('StartUnit'))
-        self.assertEqual(asked, f'StartUnit uasd-event@{name}.service\n')
+        self.assertEqual(until(self.pid1_got, 'it has the order'), [f'StartUnit uasd-event@{name}.service'])
         self.assertRegex(name, r'^slow-link-\d+\.\d{6}$')
         self.assertEqual(self.called(), [])
         self.run_event(name)
