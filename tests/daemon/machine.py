@@ -166,6 +166,18 @@ class Machine(unittest.TestCase):
         self.look_again()
         until(lambda: os.path.exists(self.tree.path('run/uasd/strings/' + self.tree.attachment(devnum=devnum))), 'it is back')
 
+    def hurry(self):
+        """The pauses of uasd are short from now on."""
+        self.tree.write('hurry', '')
+
+    def pauses(self):
+        """How long uasd has waited, or wanted to, before each of its calls: in ms."""
+        try:
+            with open(self.tree.path('pauses')) as file:
+                return [int(line) for line in file]
+        except FileNotFoundError:
+            return []
+
     def at_rest(self, daemon):
         """Without an event uasd does nothing for a minute: it sleeps, and no timer of it ends before."""
         soon = [left for fd in os.listdir(f'/proc/{daemon.pid}/fdinfo') for left in timers(f'/proc/{daemon.pid}/fdinfo/{fd}') if left < 60]

@@ -77,6 +77,11 @@ class Boot(Machine):
         self.starts_in_time()
         until(lambda: 'asking again in 2 s' in self.journal(), 'it is asked again')
         self.still_starting()
+        self.hurry()
+        pauses = [1000, 2000, 4000, 8000, 16000, 30000, 30000]
+        until(lambda: [one for one in self.pauses() if one >= 1000][:7] == pauses, 'it is asked each 30 s')
+        self.assertEqual([one['PRIORITY'] for one in self.entries() if 'asking again in ' in one['MESSAGE']][:3], ['5', '7', '7'])
+        self.still_starting()
         os.rmdir(self.tree.path('run/systemd/system'))
         pid1 = self.pid1()
         self.order(pid1, 'state running')

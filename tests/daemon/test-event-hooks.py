@@ -263,6 +263,23 @@ class EventHooks(Machine):
         let_pass(0.5)
         self.assertEqual(len(self.pid1_got()), n)
 
+    def test_pauses(self):
+        "PID 1 cannot be asked: uasd tries again, less and less often. A new event begins from the front."
+        self.warns('cannot start the hooks in /etc/uasd/event.d: Transport endpoint is not connected')
+        os.makedirs(self.tree.path('run/systemd/system'))
+        self.hears()
+        self.hurry()
+        self.is_slow()
+        self.both()
+        minute = 60 * 1000
+        slower = [minute, 2 * minute, 4 * minute, 8 * minute, 16 * minute, 32 * minute, 60 * minute, 60 * minute]
+        until(lambda: [one for one in self.pauses() if one >= minute][:8] == slower, 'it is tried once in an hour')
+        self.tree.disk('2-2', 'sdy', 'uas')
+        self.tree.write(BUS + '/2-2/speed', '480\n')
+        self.look_again()
+        until(lambda: [one for one in self.pauses() if one >= minute].count(minute) == 2, 'it is tried again in a minute')
+        self.assertEqual(len(self.waiting()), 2)
+
     def test_systemd(self):
         "PID 1 starts the unit. Its program gives the event to the hooks, and a second one finds nothing."
         self.pid1()

@@ -219,6 +219,20 @@ class KeptOff(Machine):
         until(lambda: self.quirks() == '1209:5a5a:u,dead:beef:f', 'it is kept off')
         self.assertEqual(self.units(), ['modprobe@usb_storage.service'])
 
+    def test_module_never_comes(self):
+        "uasd looks for it less and less often, and then says what follows. PID 1 is asked once."
+        self.warns('usb_storage is not loaded: disks that are to be kept off uas may start on it')
+        os.unlink(self.tree.path(PARAMETER))
+        self.unplug()
+        self.hurry()
+        self.tree.write('etc/uasd/policy', '1209:5a5a:S1=usb-storage\n')
+        self.both()
+        slower = [100 * 2 ** n for n in range(9)] + [30000]
+        until(lambda: self.pauses() == slower, 'it has looked for it for the last time')
+        let_pass(0.5)
+        self.assertEqual(self.pauses(), slower)
+        self.assertEqual(self.units(), ['modprobe@usb_storage.service'])
+
     def test_module_not_needed(self):
         "No module is loaded if no disk is kept off."
         os.unlink(self.tree.path(PARAMETER))

@@ -338,6 +338,20 @@ class Lease(Machine):
         os.unlink(self.tree.path('in-use'))
         self.leased()
 
+    def test_lease_too_slow(self):
+        "The open of the disk hangs: the holder waits for 20 s, and nothing of the lease remains."
+        self.both()
+        self.tree.write('claim-waits', '')
+        self.hurry()
+        self.assertEqual(self.told(self.holder('lease', '2-1:1.0')),
+                         'error org.freedesktop.DBus.Error.Failed The disk cannot be had alone: it does not answer in time')
+        self.assertIn(20000, self.pauses())
+        for name in 'claim-waits', 'hurry':
+            os.unlink(self.tree.path(name))
+        until(lambda: not self.record() and not self.property('Lease'), 'no lease')
+        until(lambda: not self.claimed(), 'no claim')
+        self.leased()
+
     def test_lease_given_up(self):
         "The client is gone before the claim exists: the claim is released."
         self.both()

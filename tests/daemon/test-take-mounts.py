@@ -90,6 +90,16 @@ class Take(Machine):
         self.assertIn('2-1:1.0: no program in /etc/uasd/release.d has unmounted it', self.journal())
         self.assertEqual(self.mark(), [])
 
+    def test_used_meanwhile(self):
+        "Another program uses the disk as soon as it is unmounted: it still waits a minute later, and is mounted again."
+        self.hook('works', f'mkdir {self.tree.path("sys/class/block/sdz/holders/dm-9")}; exec umount {self.at}')
+        self.hurry()
+        self.both()
+        until(lambda: self.hooks()[1:] and os.path.ismount(self.at), 'it is mounted again')
+        self.assertIn(60000, self.pauses())
+        self.stays('works release 2-1:1.0 sdz', 'works mount 2-1:1.0 sdz')
+        until(lambda: self.mark() == [], 'the mark has gone')
+
     def test_killed_hook(self):
         "A hook that is killed after it has unmounted the disk mounts it again."
         self.hook('10-dies', f'umount {self.at}; kill -KILL $$')

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/param.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -14,6 +15,7 @@
 #include "common/child.h"
 #include "common/log.h"
 #include "common/names.h"
+#include "daemon/loop.h"
 #include "daemon/manager.h"
 #include "sys/udev/uevents.h"
 
@@ -25,9 +27,10 @@
  * exists, is an event, "ACTION SUBSYSTEM NAME [INTERFACE]"; "lost" stands for lost events. While
  * the file "at-fsync" exists, each fsync makes the file "in-fsync" and waits until a test has
  * removed it. The file "looks" gets a byte for each quick look for users. With a file "no-uevents"
- * the kernel gives no events, with a file "no-fork" uasd gets no child. The hwdb and logind's
- * "run/systemd/seats" are those of the folder. The user who runs the test is root for uasd, on the
- * bus and at the private socket.
+ * the kernel gives no events, with a file "no-fork" uasd gets no child. "pauses" gets each time
+ * that uasd waits before a call, in msec. With a file "hurry" it waits 50 at most. The hwdb and
+ * logind's "run/systemd/seats" are those of the folder. The user who runs the test is root for
+ * uasd, on the bus and at the private socket.
  *
  * The linker replaces the functions that tests/daemon/meson.build names with --wrap.
  */
@@ -81,6 +84,28 @@ int __wrap_child_exit_status(pid_t pid, uint64_t limit_usec, int grace_msec)
         (void) snprintf(path, sizeof(path), "%s/no-patience", top);
         return __real_child_exit_status(pid, access(path, F_OK) < 0 ? limit_usec : 1000000,
                                         grace_msec);
+}
+
+int __real_later_call(struct later *l, sd_event *event, usec_t delay, void (*call)(void *data),
+                      void *data);
+int __wrap_later_call(struct later *l, sd_event *event, usec_t delay, void (*call)(void *data),
+                      void *data);
+int __wrap_later_call(struct later *l, sd_event *event, usec_t delay, void (*call)(void *data),
+                      void *data)
+{
+        char path[PATH_MAX];
+        FILE *f;
+
+        (void) snprintf(path, sizeof(path), "%s/pauses", top);
+        f = fopen(path, "ae");
+        if (f) {
+                (void) fprintf(f, "%llu\n", (unsigned long long) delay / USEC_PER_MSEC);
+                (void) fclose(f);
+        }
+        (void) snprintf(path, sizeof(path), "%s/hurry", top);
+        if (access(path, F_OK) >= 0)
+                delay = MIN(delay, 50 * USEC_PER_MSEC);
+        return __real_later_call(l, event, delay, call, data);
 }
 
 int __real_pid1_start_later(const struct roots *r, sd_event *event, const char *unit, sd_bus **ret);
