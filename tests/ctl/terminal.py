@@ -28,11 +28,13 @@ def first(program, env, columns, until):
     return out.decode()
 
 
-def run(program, env, columns, lines=50):
-    """The output of a program on a terminal of that size (0: the terminal does not know it), and its exit status."""
+def run(program, env, columns, lines=50, typed=b''):
+    """The output of a program on a terminal of that size (0: the terminal does not know it), and its exit status. typed: its input,
+    which the terminal also shows."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', lines, columns, 0, 0))
     p = subprocess.Popen(program, env=env, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.write(ours, typed)
     out, ended = b'', False
     # The slave stays open until all is read. Otherwise the kernel may report EIO before the last output.
     while not ended:

@@ -406,14 +406,34 @@ class Real(Contract, Machine):
         self.assertIn('usb-storage.quirks=1209:5a5a:u', p.stdout)
         asked = terminal.first([self.tree.program, self.tree.top, 'reset', 'sda'], dict(os.environ, **self.env), 80, b'[y/N] ')
         self.assertIn('Undo all of that?', asked)
-        self.assertEqual(self.kept(), before)
-        self.assertIn('nothing is set for it any more.', self.ctl('reset', 'sda').stderr)
+        for typed, text, status in (b'\n', 'Nothing was changed.', 1), (b'no\n', 'Nothing was changed.', 1), (b'Yes\n', 'nothing is set for it any more.', 0):
+            self.assertEqual(self.kept(), before)
+            shown = terminal.run([self.tree.program, self.tree.top, 'reset', 'sda'], dict(os.environ, **self.env), 80, typed=typed)
+            self.assertIn(text, shown[0])
+            self.assertEqual(shown[1], status, shown[0])
         self.ctl('wait', 'sda', '--wait=20')
         one = self.one('sda')
         self.assertEqual((one['policy'], one['target'], one['history']), ('auto', 'usb-storage', None))
         with open(self.tree.path('boot/firmware/cmdline.txt')) as f:
             self.assertEqual(f.read(), command_line)
         self.assertIn('nothing is set for it.', self.ctl('reset', 'sda').stderr)
+
+    def test_reset_of_failures(self):
+        "reset also ends what uasd and a cancelled switch have left."
+        self.tree.write('etc/uasd/history', 'generation=1\n1209:5a5a:FREE@0000:00:14.0/ss/1=state=distrusted firmware=0214 kernel=6.1.0-test boot=- '
+                                            'date=2026-01-01T00:00:00Z reason=it failed\n')
+        said = self.ctl('reset', 'sda', '--dry-run').stderr.splitlines()
+        self.assertEqual(said[0], 'uasctl: 2-1:1.0 (sda): this ends:')
+        self.assertRegex(said[1], '^uasctl:   history: .*it failed')
+        self.assertEqual(said[2:], ['uasctl:   uasd may then move it to uas again.'])
+        self.assertTrue(self.one('sda')['history'])
+        self.ctl('policy', 'sdb', 'uas')
+        self.ctl('cancel', 'sdb')
+        self.assertEqual(self.ctl('reset', 'sdb', '--dry-run').stderr,
+                         'uasctl: 2-2:1.0 (sdb): this ends:\nuasctl:   the switch to uas is cancelled\nuasctl:   policy: uas\n')
+        self.ctl('reset', 'sdb')
+        self.assertEqual((self.one('sdb')['policy'], self.one('sdb')['state']), ('auto', 'settled'))
+        self.assertEqual(self.ctl('reset', 'sdb').stderr, 'uasctl: 2-2:1.0 (sdb): nothing is set for it.\n')
 
     def let_go(self):
         os.rmdir(self.tree.path('sys/class/block/sdb/holders/dm-9'))
