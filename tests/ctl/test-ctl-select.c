@@ -210,12 +210,45 @@ static void other_paths(void **state)
         assert_int_equal(select_disks(&f->roots, &f->views, f->dir, found), -ENOTBLK);
 }
 
+/* Device nodes. The kernel opens none of them. */
+static void nodes(void **state)
+{
+        static const struct {
+                const char *name, *target;
+                unsigned minor;
+                int expect;
+        } rows[] = {
+                {"sdb1", "../../devices/usb2/2-1/2-1:1.0/host0/block/sdb/sdb1", 17, 1},
+                {"dm-1", "../../devices/virtual/block/dm-1", 1, 2},
+                {"vda", "../../devices/virtual/block/vda", 2, -EXDEV},
+                {"unknown", NULL, 3, -EXDEV},
+        };
+        struct fixture *f = *state;
+
+        make_dir(f->roots.sys, "dev/block");
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                const struct view *found[8] = {};
+                char path[64], link[32];
+
+                (void) snprintf(path, sizeof(path), "%s/%s", f->dir, rows[i].name);
+                (void) snprintf(link, sizeof(link), "dev/block/8:%u", rows[i].minor);
+                if (rows[i].target)
+                        link_to(f->roots.sys, rows[i].target, link);
+                if (mknod(path, S_IFBLK | 0600, makedev(8, rows[i].minor)) < 0)
+                        skip();
+                assert_int_equal(select_disks(&f->roots, &f->views, path, found), rows[i].expect);
+                if (rows[i].expect > 0)
+                        assert_string_equal(found[0]->disk.facts.interface, "2-1:1.0");
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(words, setup, teardown),
                 cmocka_unit_test_setup_teardown(upper_case_ids, setup, teardown),
                 cmocka_unit_test_setup_teardown(other_paths, setup, teardown),
+                cmocka_unit_test_setup_teardown(nodes, setup, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

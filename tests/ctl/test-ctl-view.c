@@ -68,12 +68,50 @@ static void users(void **state)
                 {{USER_LOOP, "sdb", (char *) "loop0"}, "behind loop0 (sdb)"},
                 {{USER_CLAIM, "sdb"}, "claimed by a program (sdb)"},
                 {{USER_CLAIM, "sdb", (char *) "ZFS pool tank"}, "claimed by ZFS pool tank (sdb)"},
+                {{USER_CLAIM, "sdb", NULL, NULL, 0, (char *) "fio"}, "claimed by fio (sdb)"},
+                {{USER_MOUNT, ""}, "mounted on ?"},
+                {{USER_HOLDER, "sdb1"}, "held by another block device (sdb1)"},
+                {{USER_LOOP, "sdb"}, "behind a loop device (sdb)"},
+                {{USER_OPEN, "sdb", NULL, NULL, 5, NULL, (char *) "x.service"},
+                 "opened by a process, pid 5 of x.service (sdb)"},
         };
         char text[256], little[8];
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++)
                 assert_string_equal(user_text(&rows[i].user, text, sizeof(text)), rows[i].text);
         assert_string_equal(user_text(&rows[1].user, little, sizeof(little)), "mounted");
+}
+
+/* The words of the table. */
+static void words(void **state)
+{
+        _cleanup_(view_done) struct view a = sample_view("2-1:1.0", "sdb", ""),
+                                         b = sample_view("2-2:1.0", NULL, "");
+        struct lun *lun = calloc(2, sizeof(*lun));
+
+        assert_string_equal(view_name(&a), "sdb");
+        assert_string_equal(view_name(&b), "2-2");
+        assert_non_null(lun); /* a card reader whose first slot is empty */
+        (void) copy_string(lun[1].disk.name, BLOCK_NAME_MAX, "sdc");
+        b.disk.luns = lun;
+        b.disk.n_luns = 2;
+        assert_string_equal(view_name(&b), "sdc");
+
+        assert_string_equal(view_driver(&a), "usb-storage");
+        a.disk.facts.driver = DRIVER_OTHER;
+        (void) copy_string(a.disk.facts.driver_name, sizeof(a.disk.facts.driver_name), "usbfs");
+        assert_string_equal(view_driver(&a), "usbfs");
+        a.disk.facts.driver = DRIVER_NONE;
+        a.disk.facts.driver_name[0] = '\0';
+        assert_null(view_driver(&a));
+
+        assert_string_equal(view_why(&b), "fastest");
+        (void) copy_string(b.reason_id, sizeof(b.reason_id), "of-a-newer-uasd");
+        assert_string_equal(view_why(&b), "of-a-newer-uasd");
+        b.disk.inhibited = strdup("dd: busy.");
+        assert_string_equal(view_why(&b), "of-a-newer-uasd");
+        b.disk.state = STATE_WAITING;
+        assert_string_equal(view_why(&b), "inhibited");
 }
 
 static void pending(void **state)
@@ -86,8 +124,8 @@ static void pending(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(sizes), cmocka_unit_test(labels),  cmocka_unit_test(sorted),
-                cmocka_unit_test(users), cmocka_unit_test(pending),
+                cmocka_unit_test(sizes), cmocka_unit_test(labels), cmocka_unit_test(sorted),
+                cmocka_unit_test(users), cmocka_unit_test(words),  cmocka_unit_test(pending),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

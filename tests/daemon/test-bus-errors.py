@@ -67,6 +67,11 @@ class Errors(Machine):
             self.refused(method, 'NoSuchDisk', *args, '{}', path=path_of('9-9:1.0'))
         self.refused('GetDisk', 'NoSuchDisk', '9-9:1.0', path='/org/uasd1', interface='Manager')
 
+    def test_disk(self):
+        "GetDisk returns the object of a disk."
+        self.both()
+        self.assertEqual(self.call_manager('GetDisk', 's', '2-1:1.0').stdout, f'o "{path_of("2-1:1.0")}"\n')
+
     @GDBUS
     def test_invalid(self):
         "An option of another type is also an invalid argument, not a missing device."
