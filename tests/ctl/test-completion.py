@@ -132,6 +132,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash('bench', '--sweep', '=', 'de'), {'depth'})
         self.assertEqual(self.bash('bench', '--file', '/dev/nul'), {'/dev/null'})
         self.assertEqual(self.bash('bench', '-n', ''), set())
+        self.assertEqual(self.bash('log', '--since', '=', ''), {'today', 'yesterday'})
 
     def test_bash_results(self):
         for words in ['show', ''], ['--show', ''], ['diff', 'last', '']:

@@ -249,6 +249,7 @@ class Contract:
         self.assertEqual(self.policies('0bc2:ab38:NA7ABCDE'), [kept])
         self.ctl('policy', '0bc2:ab38:NA7ABCDE', 'usb-storage', '--force')
         self.assertEqual(self.policies('0bc2:ab38:NA7ABCDE'), [(kept[0], 'usb-storage', True, 'user', [])])
+        self.assertIn('0bc2:ab38:NA7ABCDE usb-storage, forced uasctl -', ' '.join(self.ctl('policy').stdout.split()))
         self.ctl('policy', '0bc2:ab38:NA7ABCDE', 'sometimes', code=2)
         self.ctl('policy', '0bc2:ab38:NA7ABCDE', 'auto')
         self.ctl('policy', '0bc2:ab38:NA7ABCDE', 'auto')

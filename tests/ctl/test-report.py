@@ -233,6 +233,17 @@ class Report(unittest.TestCase):
         self.assertNotIn('UASD_DB_1', out)
         self.assertTrue(out.endswith('\t\tUS_FL_NO_REPORT_OPCODES | US_FL_NO_ATA_1X),\n'), out)
 
+    def test_hwdb_known(self):
+        "The kernel has the letters already. Without a serial number the results are those of the port."
+        self.tree.disk('2-3', 'sdc', serial='', product='Disk  ', ids=(0x2109, 0x0711))
+        self.tree.write('etc/uasd/history', 'generation=1\n2109:0711:@0000:00:14.0/ss/3=state=passed firmware=0214 kernel=6.1.0 boot=- '
+                                            'date=2025-11-23T15:45:07Z reason=\n'
+                        '2109:0711:@0000:00:14.0/ss/4=state=distrusted firmware=0214 kernel=6.1.0 boot=- date=2025-11-24T15:45:07Z failed=1 reason=\n')
+        out = self.tree.run('report', '--hwdb', 'sdc').stdout
+        self.assertNotIn('UASD_DB_2', out)
+        self.assertTrue(out.startswith('# Maker Disk\nusb:v2109p0711*\n UASD_DB_1=good;0214-0214;'), out)
+        self.assertTrue(out.endswith('\n/* drivers/usb/storage/unusual_uas.h needs no line for it: the kernel knows all of this. */\n'), out)
+
     def test_hwdb_in_parts(self):
         "uasd-switch records the reason as a format and its values. The entry is for a file in English."
         self.history(('PRIVATE1@0000:00:14.0/ss/1', 'state=distrusted firmware=0214 kernel=6.1.0 boot=- date=2025-11-21T15:45:07Z failed=1 '

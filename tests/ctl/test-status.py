@@ -5,6 +5,7 @@
 import json
 import os
 import re
+import shutil
 import sys
 import time
 import unittest
@@ -12,6 +13,7 @@ import unittest
 from tree import Tree
 
 PROGRAM = sys.argv[1]
+DEVICES = 'sys/devices/pci0000:00/0000:00:14.0/usb2'
 COUNTS = {'iorequest_cnt': 0x1234, 'iodone_cnt': 0x1230, 'ioerr_cnt': 5, 'iotmo_cnt': 3}
 
 
@@ -53,6 +55,33 @@ class Status(unittest.TestCase):
         rows = json.loads(self.tree.run('explain', 'sda', '--json').stdout)['disks'][0]['rows']
         self.assertEqual([row['reason_id'] for row in rows if row['applies']], ['no-uas'])
         self.assertIn('fastest', [row['reason_id'] for row in rows if row['fits']])
+
+    def without_block_device(self, port, block):
+        shutil.rmtree(self.tree.path(f'{DEVICES}/{port}/{port}:1.0/host3'))
+        for link in 'sys/block', 'sys/class/block':
+            os.unlink(self.tree.path(f'{link}/{block}'))
+
+    def test_bare(self):
+        "A disk without names, without a block device or without a driver of its own is shown by what it has."
+        os.makedirs(self.tree.path('sys/bus/usb/drivers/usbfs'))
+        self.tree.disk('2-1', 'sda', 'uas', serial='S1', product='')
+        self.tree.write(f'{DEVICES}/2-1/manufacturer', '\n')
+        self.tree.write(f'{DEVICES}/2-1/2-1:1.0/host3/target3:0:0/3:0:0:1/type', '0\n')  # the second slot of a card reader
+        for port, block, driver in ('2-2', 'sdb', 'usb-storage'), ('2-3', 'sdc', 'usbfs'):
+            self.tree.disk(port, block, driver, serial=block)
+            self.without_block_device(port, block)
+        self.tree.disk('2-4', 'sdd', None, serial='S4')
+        shown = self.text()
+        self.assertEqual(re.findall('(?m)^● (.*)', shown), ['sda: 1209:5a5a, 1M, on uas - ok', '2-2: Maker Disk, on usb-storage - needs uasd',
+                                                           '2-3: Maker Disk, on usbfs - ignored', 'sdd: Maker Disk, 1M - no driver'])
+        self.assertEqual(re.findall('(?m)^    Driver: (.*)', shown), ['uas on host3', 'usb-storage, slower than uas', 'usbfs', 'none on host3'])
+        self.assertIn('     Disks: sda 1M, LUN 0\n            (no block device) 0B, LUN 1\n', shown)
+        self.assertIn('\n2 hints: uasctl status 2-2 sdd\n', self.tree.run('list').stdout)
+        self.tree.programs('journalctl')
+        os.makedirs(self.tree.path('run/systemd/system'))
+        self.assertRegex(self.tree.run('explain', 'sdd').stdout, r'^● 2-4:1.0 \(sdd\) has no driver. It should be on uas.\n(?s:.*)\n +journalctl -k --grep 2-4:1.0\n')
+        self.tree.write('etc/uasd/uasd.conf', '[uasd]\nPolicy=ignore\n')
+        self.assertTrue(self.tree.run('explain', 'sdd').stdout.startswith('● 2-4:1.0 (sdd) has no driver.\n'))
 
     def test_one_unreadable(self):
         "A disk that cannot be read is named. The others are listed."
