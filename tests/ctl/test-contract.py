@@ -436,6 +436,16 @@ class Real(Contract, Machine):
         self.assertEqual((self.one('sdb')['policy'], self.one('sdb')['state']), ('auto', 'settled'))
         self.assertEqual(self.ctl('reset', 'sdb').stderr, 'uasctl: 2-2:1.0 (sdb): nothing is set for it.\n')
 
+    def test_initramfs_is_old(self):
+        "The settings are in the initramfs, too: a change names the command that makes it again."
+        old = 'The initramfs has the former settings until it is made again: update-initramfs -u\n'
+        self.tree.write('etc/initramfs-tools/initramfs.conf', '')
+        for contains in False, True:
+            if contains:
+                self.tree.write('run/uasd/initramfs', '')
+            for words in ['policy', 'sda', 'usb-storage'], ['reset', 'sda'], ['forget', 'sda']:
+                self.assertEqual(old in self.ctl(*words).stderr, contains, words)
+
     def let_go(self):
         os.rmdir(self.tree.path('sys/class/block/sdb/holders/dm-9'))
         with open(self.tree.path('dev/sdb')):
