@@ -88,6 +88,16 @@ class Trouble(Machine):
         self.warns('DISTRUSTED')
         self.counts(self.kill_when_kept)
 
+    def test_kept_badly(self):
+        "A file that another program has changed: what the kernel says from now on counts."
+        for n, kept in enumerate(('SEQ=x', 'SEQ=', 'X=99')):
+            self.tree.write('run/uasd/kmsg', kept + '\n')
+            daemon = self.both() if n == 0 else self.start_on_bus()
+            self.says(n + 1, 0)
+            until(lambda: self.journal().count(NOTED) == n + 1, kept)  # noqa: B023
+            daemon.terminate()
+            daemon.wait(patience())
+
     def test_hangs_again(self):
         "Aborts up to the reset, and that of the error handler's own command, are one burst. A hang after them is another one."
         self.warns('DISTRUSTED')
