@@ -28,11 +28,17 @@ static void test_enabled(void **state)
                  NULL, true},
                 {"masked on the command line", "proc/cmdline", "quiet systemd.mask=uasd.service\n",
                  NULL, NULL, false},
+                {"masked by its short name", "proc/cmdline", "systemd.mask=uasd quiet\n", NULL,
+                 NULL, false},
                 {"the link says no", NULL, NULL,
                  "etc/systemd/system/sysinit.target.wants/uasd.service", "/dev/null", false},
         };
+        static const char *const wanted[] = {
+                "etc/systemd/system/x.target.requires/uasd.service",
+                "run/systemd/system/x.target.wants/uasd.service",
+                "usr/lib/systemd/system/multi-user.target.wants/uasd.service",
+        };
         static const char wants[] = "etc/systemd/system/sysinit.target.wants/uasd.service";
-        static const char vendor[] = "usr/lib/systemd/system/multi-user.target.wants/uasd.service";
         struct tree t;
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -47,11 +53,15 @@ static void test_enabled(void **state)
                 tree_remove(&t);
         }
 
-        tree_make(&t);
-        assert_false(service_enabled(&t.roots));
-        tree_link(&t, vendor, "../uasd.service");
-        assert_true(service_enabled(&t.roots));
-        tree_remove(&t);
+        for (size_t i = 0; i < ELEMENTSOF(wanted); i++) {
+                tree_make(&t);
+                tree_link(&t, "etc/systemd/system/x.target.d/uasd.service", "../uasd.service");
+                assert_false(service_enabled(&t.roots));
+                tree_link(&t, wanted[i], "../uasd.service");
+                if (!service_enabled(&t.roots))
+                        fail_msg("%s", wanted[i]);
+                tree_remove(&t);
+        }
 }
 
 #define SECONDS_30 "1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s1s"
@@ -73,6 +83,9 @@ static void test_timeouts(void **state)
                  "A /a ext4 x-systemd.device-timeout=infinity\nB /b ext4 x-systemd.device-timeout=0\n",
                  90},
                 {"etc/fstab", "# A /a ext4 x-systemd.device-timeout=3\n", 90},
+                {"etc/fstab", "\nA /a ext4 x-systemd.device-timeout=41\n", 41},
+                {"etc/fstab", "A /a ext4 x-systemd.device-timeout=,ro\n", 90},
+                {"etc/fstab", "A /a ext4 x-systemd.device-timeout='42'\n", 42},
                 {"etc/fstab", "A /x-systemd.device-timeout=3 ext4 defaults 0 0\nA\n\nA /b\n", 90},
                 {"etc/fstab", "A /a ext4 x-systemd.device-timeout=soon\n", -EBADMSG},
                 {"etc/fstab", "A /a ext4 x-systemd.device-timeout=-1\n", -EBADMSG},
@@ -95,6 +108,8 @@ static void test_timeouts(void **state)
                  60},
                 {"usr/lib/systemd/system.conf.d/x.conf",
                  "[Manager]\nDefaultDeviceTimeoutSec=infinity\n", 90},
+                {"etc/systemd/system.conf", "[Manager]\nDefaultDeviceTimeoutSecs=5\n", 90},
+                {"proc/cmdline", "rootflags=\"x-systemd.device-timeout=\" root=\"x\"\n", 90},
                 {"proc/cmdline", "quiet systemd.default_device_timeout_sec=15 ro\n", 15},
                 {"proc/cmdline", "quiet systemd.default_device_timeout_sec=\"24\" ro\n", 24},
                 {"run/systemd/system.conf.d/x.conf", "[Manager]\nDefaultDeviceTimeoutSec = 20\n",
@@ -155,21 +170,146 @@ static void test_timeouts(void **state)
         }
 }
 
+/* Each file of a folder counts, and so does each folder. The first and the last name have the limit
+ * in turn. */
+static void test_timeouts_of_several(void **state)
+{
+        static const char *const pairs[][2] = {
+                {"etc/systemd/system.conf.d/a.conf", "etc/systemd/system.conf.d/b.conf"},
+                {"etc/systemd/system/a.device", "etc/systemd/system/b.device"},
+                {"etc/systemd/system/a.device.d/a.conf", "etc/systemd/system/b.device.d/a.conf"},
+                {"usr/lib/systemd/system/a.device", "etc/systemd/system/a.device"},
+        };
+
+        for (size_t i = 0; i < 2 * ELEMENTSOF(pairs); i++) {
+                bool conf = i / 2 == 0;
+                uint64_t v = 0;
+                struct tree t;
+
+                tree_make(&t);
+                tree_write(&t, pairs[i / 2][i % 2],
+                           conf ? "[Manager]\nDefaultDeviceTimeoutSec=43\n"
+                                : "[Unit]\nJobTimeoutSec=43\n");
+                tree_write(&t, pairs[i / 2][!(i % 2)], "[Unit]\n");
+                assert_int_equal(smallest_device_timeout(&t.roots, &v), 0);
+                if (v != 43 * USEC_PER_SEC)
+                        fail_msg("%s beside %s", pairs[i / 2][i % 2], pairs[i / 2][!(i % 2)]);
+                tree_remove(&t);
+        }
+}
+
+/* A limit that cannot be read could be a short one. */
+static void test_unreadable(void **state)
+{
+        static const struct {
+                const char *path;
+                int expect;
+        } rows[] = {
+                {"etc/fstab", -ELOOP},
+                {"etc/crypttab", -ELOOP},
+                {"run/credentials/@system/fstab.extra", -ELOOP},
+                {"usr/lib/systemd/system.conf", -ELOOP},
+                {"run/systemd/system.conf.d", -ELOOP},
+                {"run/systemd/system.conf.d/x.conf", -ELOOP},
+                {"etc/systemd/system", -ELOOP},
+                {"etc/systemd/system/a.device", -ELOOP},
+                {"etc/systemd/system/a.device.d", -ELOOP},
+                {"etc/systemd/system/x.service", 0},
+        };
+        uint64_t v = 0;
+        struct tree t;
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                int r;
+
+                tree_make(&t);
+                tree_link(&t, rows[i].path, strrchr(rows[i].path, '/') + 1); /* to itself */
+                r = smallest_device_timeout(&t.roots, &v);
+                if (r != rows[i].expect)
+                        fail_msg("%s: %i", rows[i].path, r);
+                tree_remove(&t);
+        }
+
+        tree_make(&t);
+        tree_write(&t, "etc/systemd/system.conf.d", "no folder");
+        assert_int_equal(smallest_device_timeout(&t.roots, &v), 0);
+        tree_unlink(&t, "proc/cmdline");
+        assert_int_equal(smallest_device_timeout(&t.roots, &v), 0);
+        assert_int_equal(v, 90 * USEC_PER_SEC);
+        tree_remove(&t);
+}
+
+#define DROPIN "run/systemd/generator/uasd-release@.timer.d/50-hold.conf"
+
+static void test_limits_read(void **state)
+{
+        static const struct {
+                const char *text;
+                int expect;
+        } rows[] = {
+                {"[Timer]\nOnActiveSec=\nOnActiveSec=4s\nX-DeviceTimeoutSec=9s\n", 0},
+                {"[Timer]\nOnActiveSec=4s\nX-Other=soon\nX-DeviceTimeoutSec=9s\n", 0},
+                {"[Timer]\nOnActiveSec=4s\n", -EBADMSG},
+                {"[Timer]\nX-DeviceTimeoutSec=9s\n", -EBADMSG},
+                {"[Timer]\nOnActiveSec=0\nX-DeviceTimeoutSec=9s\n", -EBADMSG},
+        };
+        struct hold_limits got;
+        struct tree t;
+
+        tree_make(&t);
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                int r;
+
+                tree_write(&t, DROPIN, rows[i].text);
+                r = limits_read(&t.roots, &got);
+                if (r != rows[i].expect)
+                        fail_msg("%s: %i", rows[i].text, r);
+        }
+        tree_unlink(&t, DROPIN);
+        tree_unlink(&t, "run/systemd/generator/uasd-hold");
+        tree_write(&t, "run/systemd/generator/uasd-hold", ""); /* permission without limits */
+        assert_int_equal(limits_read(&t.roots, &got), -ENOENT);
+        tree_remove(&t);
+}
+
+static int symlink_error;
+
+int __wrap_symlinkat(const char *target, int dirfd, const char *path);
+int __real_symlinkat(const char *target, int dirfd, const char *path);
+int __wrap_symlinkat(const char *target, int dirfd, const char *path)
+{
+        if (symlink_error == 0)
+                return __real_symlinkat(target, dirfd, path);
+        errno = symlink_error;
+        return -1;
+}
+
 static void test_limits(void **state)
 {
         const struct hold_limits l = {.hold = 4500 * USEC_PER_MSEC,
                                       .device_timeout = 9 * USEC_PER_SEC};
         struct hold_limits got;
         struct tree t;
-        int dir;
+        int dir, full;
 
         tree_make(&t);
         tree_unlink(&t, "run/systemd/generator/uasd-hold");
-        tree_unlink(&t, "run/systemd/generator/uasd-release@.timer.d/50-hold.conf");
+        tree_unlink(&t, DROPIN);
         assert_int_equal(limits_read(&t.roots, &got), -ENOENT);
         dir = openat(t.roots.run, "systemd/generator", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         assert_true(dir >= 0);
-        assert_int_equal(limits_write(dir, &l), 0);
+        /* Without the link, which comes last, nothing is allowed. */
+        symlink_error = ENOSPC;
+        assert_int_equal(limits_write(dir, &l), -ENOSPC);
+        assert_int_equal(limits_read(&t.roots, &got), -ENOENT);
+        symlink_error = 0;
+        tree_write(&t, "run/full/uasd-release@.timer.d", "no folder");
+        full = openat(t.roots.run, "full", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_int_equal(limits_write(full, &l), -ENOTDIR);
+        assert_false(tree_exists(&t, "run/full/uasd-hold"));
+        (void) close(full);
+        for (int times = 0; times < 2; times++)
+                assert_int_equal(limits_write(dir, &l), 0);
         assert_int_equal(limits_read(&t.roots, &got), 0);
         assert_int_equal(got.hold, l.hold);
         assert_int_equal(got.device_timeout, l.device_timeout);
@@ -185,6 +325,9 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_enabled),
                 cmocka_unit_test(test_timeouts),
+                cmocka_unit_test(test_timeouts_of_several),
+                cmocka_unit_test(test_unreadable),
+                cmocka_unit_test(test_limits_read),
                 cmocka_unit_test(test_limits),
         };
 
