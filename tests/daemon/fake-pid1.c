@@ -13,6 +13,7 @@
  * and each call. A line on stdin is an order. "state WORD" sets SystemState. "loaded USEC" sets the
  * time at which the units were loaded, "array USEC" the end of a timer of mdadm. "unit NAME JOB
  * TIMEOUT RUNNING" adds an inactive unit with the id of its job and its two timeouts in usec.
+ * "refuse N" answers the N-th call with an error, "garble N" with a type that no method returns.
  * "answer" serves all present and future connections. "finished" sends StartupFinished. "job" ends
  * the jobs that were begun. "hang up" closes all connections. To a client of a bus it is the bus,
  * too.
@@ -37,6 +38,19 @@ static struct unit {
         uint64_t job_timeout, running_timeout;
 } units[UNITS_MAX];
 static size_t n_units;
+static unsigned long n_calls, refused, garbled; /* 0: none */
+
+/* The Hello of a bus is no call. */
+static int on_any(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+        if (!sd_bus_message_is_method_call(m, NULL, NULL) ||
+            sd_bus_message_is_method_call(m, NULL, "Hello"))
+                return 0;
+        n_calls++;
+        if (n_calls == refused)
+                return sd_bus_reply_method_errorf(m, SD_BUS_ERROR_FAILED, "refused");
+        return n_calls == garbled ? sd_bus_reply_method_return(m, "b", 1) : 0;
+}
 
 static int on_call(sd_bus_message *m, void *data, sd_bus_error *e)
 {
@@ -210,7 +224,7 @@ static sd_bus *serve(int fd)
         if (sd_bus_set_fd(bus, fd, fd) >= 0 &&
             sd_bus_set_server(bus, 1,
                               SD_ID128_MAKE(1, 2, 3, 4, 5, 6, 7, 8, 9, a, b, c, d, e, f, 0)) >= 0 &&
-            sd_bus_start(bus) >= 0 &&
+            sd_bus_start(bus) >= 0 && sd_bus_add_filter(bus, NULL, on_any, NULL) >= 0 &&
             sd_bus_add_object_vtable(bus, NULL, PATH, MANAGER, manager, NULL) >= 0 &&
             sd_bus_add_object_vtable(bus, NULL, ARRAY, TIMER, timer, NULL) >= 0 &&
             sd_bus_add_fallback_vtable(bus, NULL, PATH "/unit", UNIT, timeouts, is_unit, NULL) >=
@@ -249,6 +263,10 @@ static int on_line(sd_event_source *s, int fd, uint32_t revents, void *data)
                 loaded = strtoull(line + 7, NULL, 10);
         else if (strncmp(line, "array ", 6) == 0)
                 array = strtoull(line + 6, NULL, 10);
+        else if (strncmp(line, "refuse ", 7) == 0)
+                refused = strtoul(line + 7, NULL, 10);
+        else if (strncmp(line, "garble ", 7) == 0)
+                garbled = strtoul(line + 7, NULL, 10);
         else if (n_units < UNITS_MAX &&
                  sscanf(line, "unit %47s %" SCNu32 " %" SCNu64 " %" SCNu64, units[n_units].name,
                         &units[n_units].job, &units[n_units].job_timeout,

@@ -5,6 +5,7 @@
 import errno
 import os
 import re
+import resource
 import select
 import shutil
 import signal
@@ -179,6 +180,17 @@ class Programs(unittest.TestCase):
         "PID 1 does not know since when the jobs wait: no hold."
         self.holds('state starting', expect=False)
 
+    def test_no_answer_of_use(self):
+        "A call of PID 1 fails, or its answer is of another type: no hold. Seven calls ask, and the eighth orders the timer."
+        orders = ('state starting', 'loaded %d' % ((uptime() - 2) * 1e6), self.waiting('dev-a.device', running=90),
+                  'array %d' % ((uptime() + 300) * 1e6))
+        for order, n in [('refuse', n) for n in range(1, 9)] + [('garble', n) for n in range(1, 8)]:
+            with self.subTest(order=order, n=n):
+                self.tearDown_hold()
+                self.holds(*orders, '%s %d' % (order, n), expect=False)
+        self.tearDown_hold()
+        self.holds(*orders, 'refuse 9')
+
     def test_no_pid1(self):
         "Without PID 1 there is no timer, so there is no hold. The rest of the answer comes."
         self.assertEqual(self.asks(), ['UASD_CAPABLE=1'])
@@ -202,6 +214,7 @@ class Programs(unittest.TestCase):
     def test_switch_is_awaited(self):
         "A switch has just moved the disk: the program that waits for its end is asked. Without it the rest of the answer comes at once."
         self.tree.write('run/uasd/switch/2-1:1.0', 'PID=%d\nAWAIT=1\n' % os.getpid())
+        self.tree.write('run/uasd/attachment/' + self.tree.attachment(), 'TRIED=1\n')  # no hold begins
         decide = self.tree.path(LIBEXEC + '/uasd-hold-decide')
         os.unlink(decide)
         self.assertEqual(self.asks(), ['UASD_CAPABLE=1'])
@@ -334,6 +347,23 @@ class Programs(unittest.TestCase):
         "No answer about an unknown device: the rule does nothing."
         self.assertEqual(self.run_hold('udev', 'sdy', code=1, ACTION='add', DEVTYPE='disk').stdout, '')
 
+    def test_no_sysfs(self):
+        self.env['TREE'] = self.tree.path('no-such-folder')
+        for program in HOLD, DECIDE:
+            p = subprocess.run([program, 'udev', 'sdz'], env=self.env, capture_output=True, text=True, timeout=patience())
+            self.assertEqual((p.returncode, p.stdout), (1, ''))
+
+    def test_answer_is_lost(self):
+        "An answer that cannot be written, and a helper that could hang for ever."
+        def no_timer():
+            resource.setrlimit(resource.RLIMIT_SIGPENDING, (0, 0))
+        for program in HOLD, DECIDE:
+            with self.subTest(program), open('/dev/full', 'w') as full:
+                p = subprocess.run([program, 'udev', 'sdz'], env=self.env, stdout=full, timeout=patience())
+                self.assertEqual(p.returncode, 1)
+                p = subprocess.run([program, 'udev', 'sdz'], env=self.env, capture_output=True, text=True, preexec_fn=no_timer, timeout=patience())
+                self.assertEqual((p.returncode, p.stdout), (1, ''))
+
     def test_usage(self):
         for args in (), ('udev',), ('udev', 'sdz', 'x'), ('release',), ('interface',), ('let-go', 'x'), ('quirks', 'x'), ('nonsense', 'x'):
             with self.subTest(args=args):
@@ -444,6 +474,16 @@ class Programs(unittest.TestCase):
         self.assertEqual(self.calls()[2:], ['uasd-switch --no-udev --recover 2-1:1.0'])
         self.assertEqual(self.read('sys/bus/usb/drivers_probe'), '2-1:1.0')
         self.assertFalse(os.path.exists(self.tree.path('run/uasd/switch/2-1:1.0')))
+
+    def test_switch_is_missing(self):
+        "Neither a switch nor its recovery can be started. The kernel chooses a driver for a disk that has none."
+        self.initramfs()
+        os.unlink(self.tree.path(LIBEXEC + '/uasd-switch'))
+        with open(self.tree.path('sbin/modprobe'), 'a') as file:  # after the disk has been read
+            file.write('rm "$TREE/%s/driver"\nmkdir "$TREE/run/uasd/switch"\necho "PID=1" >"$TREE/run/uasd/switch/2-1:1.0"\n' % INTERFACE)
+        self.run_hold('interface', '2-1:1.0')
+        self.assertEqual(self.calls(), ['modprobe -q sd_mod'])
+        self.assertEqual(self.read('sys/bus/usb/drivers_probe'), '2-1:1.0')
 
     def test_switch_fails(self):
         "It has ended by itself: no recovery."
