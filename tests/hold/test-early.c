@@ -328,6 +328,9 @@ static void test_coldplug(void **state)
                         now_boottime() + 10 * USEC_PER_SEC);
         assert_true(asked[0].deadline <=
                     loading + 10 * USEC_PER_SEC); /* the boot waits for modprobe as well */
+        config(&t, "HoldSec=5");                  /* shorter than a hold of this boot */
+        assert_int_equal(move(&t), 1);
+        assert_true(asked[0].deadline <= loading + 5 * USEC_PER_SEC);
         tree_remove(&t);
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 tree_make(&t);
@@ -349,6 +352,10 @@ static void asked_by_udev(struct tree *t)
 static void one_protocol(struct tree *t)
 {
         tree_uas_alone(t);
+}
+static void no_protocol(struct tree *t)
+{
+        tree_write(t, "sys/devices/pci0/usb2/2-1/descriptors", "\x12\x01");
 }
 static void without_driver(struct tree *t)
 {
@@ -408,6 +415,14 @@ static void test_settle(void **state)
         }
 }
 
+static void remove_devices(struct tree *t)
+{
+        char command[128];
+
+        (void) snprintf(command, sizeof(command), "rm -r '%s/sys/bus/usb/devices'", t->path);
+        assert_int_equal(system(command), 0);
+        tree_write(t, "sys/bus/usb/devices", "no folder");
+}
 static void announced(struct tree *t)
 {
         tree_write(t, "run/udev/data/b8:0", "I:1\nG:systemd\n");
@@ -452,9 +467,12 @@ static void test_settle_boot(void **state)
                 void (*is)(struct tree *t);
                 int answer;
         } rows[] = {
-                {announced, 0},           {one_protocol, 0},         {off_everywhere, 0},
-                {hold_ends, 0},           {dead_switch, 0},          {nothing_said, -ETIMEDOUT},
-                {disk_alone, -ETIMEDOUT}, {called_held, -ETIMEDOUT}, {hold_lasts, -ETIMEDOUT},
+                {announced, 0},           {one_protocol, 0},
+                {off_everywhere, 0},      {hold_ends, 0},
+                {dead_switch, 0},         {nothing_said, -ETIMEDOUT},
+                {disk_alone, -ETIMEDOUT}, {remove_devices, -ENOTDIR},
+                {no_protocol, 0},         {called_held, -ETIMEDOUT},
+                {hold_lasts, -ETIMEDOUT},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -641,7 +659,6 @@ static void test_stale_not(void **state)
 static void test_let_go(void **state)
 {
         static const char path[] = "sys/class/block/sda/uevent";
-        char devices[128];
         struct tree t;
 
         make(&t);
@@ -655,9 +672,13 @@ static void test_let_go(void **state)
         tree_remove(&t);
 
         make(&t);
-        (void) snprintf(devices, sizeof(devices), "rm -r '%s/sys/bus/usb/devices'", t.path);
-        assert_int_equal(system(devices), 0);
-        tree_write(&t, "sys/bus/usb/devices", "no folder");
+        no_protocol(&t); /* it was not held */
+        assert_int_equal(early_let_go(&t.roots), 0);
+        assert_string_equal(tree_read(&t, path), "");
+        tree_remove(&t);
+
+        make(&t);
+        remove_devices(&t);
         assert_int_equal(early_let_go(&t.roots), -ENOTDIR); /* which disks are held is not known */
         tree_remove(&t);
 }

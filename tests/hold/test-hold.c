@@ -204,6 +204,18 @@ static void timer_fails(struct tree *t)
 {
         arm_error = -ETIME;
 }
+static void no_mark(struct tree *t)
+{
+        tree_write(t, "run/uasd/hold", "no folder");
+}
+static void mark_not_written(struct tree *t) /* its temporary file cannot be made */
+{
+        char path[96];
+
+        (void) snprintf(path, sizeof(path), "run/uasd/hold/.%s.%i/folder", TREE_INTERFACE,
+                        (int) getpid());
+        tree_write(t, path, "");
+}
 static void run_is_full(struct tree *t)
 {
         tree_write(t, "run/uasd", "");
@@ -248,6 +260,8 @@ static void test_begins_not(void **state)
                 {"H15: kept off by quirk", quirk, "add", "disk", "sda", 0},
                 {"H15: not capable", incapable, "add", "disk", "sda", 0},
                 {"no timer, no hold", timer_fails, "add", "disk", "sda", 1},
+                {"marks cannot be read", no_mark, "add", "disk", "sda", 0},
+                {"no mark, no hold", mark_not_written, "add", "disk", "sda", 1},
                 {"no room for marks", run_is_full, "add", "disk", "sda", 0},
         };
 
@@ -646,6 +660,10 @@ static void test_ends_for_nobody(void **state)
         assert_int_equal(hold_end(&t.roots, TREE_INTERFACE, NULL), 0); /* never held: no event */
         assert_string_equal(uevent(&t, "sda"), "");
         assert_int_equal(hold_end(&t.roots, "../x", NULL), -EINVAL);
+        told_disk(&t); /* nor is it held now */
+        mark(&t, 4, 10);
+        assert_int_equal(hold_end(&t.roots, TREE_INTERFACE, NULL), 0);
+        assert_string_equal(uevent(&t, "sda"), "");
         mark(&t, 5, 10);
         tree_unlink(&t, "sys/bus/usb/devices/2-1:1.0"); /* pulled out */
         assert_int_equal(hold_end(&t.roots, TREE_INTERFACE, NULL), 0);
