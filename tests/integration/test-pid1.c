@@ -47,29 +47,36 @@ static int listener(const char *name)
 }
 
 /* Each query over a connection of its own. */
+static bool hurry = true;
+
+static struct awake soon(void)
+{
+        return awake_in(hurry ? SHORT : LONG);
+}
+
 static int state(sd_bus *pid1)
 {
         enum pid1_state s;
 
-        return pid1_state(pid1, awake_in(SHORT), &s);
+        return pid1_state(pid1, soon(), &s);
 }
 
 static int timer(sd_bus *pid1)
 {
-        return pid1_arm_release(pid1, awake_in(SHORT), "2-1:1.0");
+        return pid1_arm_release(pid1, soon(), "2-1:1.0");
 }
 
 static int usec(sd_bus *pid1)
 {
         uint64_t v;
 
-        return pid1_get_usec(pid1, awake_in(SHORT), PID1_PATH, PID1_MANAGER,
+        return pid1_get_usec(pid1, soon(), PID1_PATH, PID1_MANAGER,
                              "UnitsLoadFinishTimestampMonotonic", &v);
 }
 
 static int start(sd_bus *pid1)
 {
-        return pid1_start(&roots, "modprobe@uas.service", awake_in(SHORT));
+        return pid1_start(&roots, "modprobe@uas.service", soon());
 }
 
 static void all_time_out(void)
@@ -141,7 +148,7 @@ static void order(const char *line)
         assert_int_equal(write(orders, line, strlen(line)), (ssize_t) strlen(line));
 }
 
-static sd_bus *answering(void)
+static sd_bus *answering_after(const char *first)
 {
         char path[64];
         sd_bus *pid1 = NULL;
@@ -160,6 +167,7 @@ static sd_bus *answering(void)
         }
         (void) close(fds[0]);
         orders = fds[1];
+        order(first);
         order("answer\n");
         while (faccessat(roots.run, RUN_PID1_SOCKET, F_OK, 0) < 0)
                 (void) usleep(1000);
@@ -167,6 +175,11 @@ static sd_bus *answering(void)
         while (pid1_open(&roots, &pid1) < 0)
                 (void) usleep(1000);
         return pid1;
+}
+
+static sd_bus *answering(void)
+{
+        return answering_after("state running\n");
 }
 
 static void over(sd_bus *pid1)
@@ -241,6 +254,48 @@ static void test_start(void **state)
         over(pid1);
 }
 
+/* A call that fails, and an answer of another type, are errors at once. */
+static void test_no_use(void **unused)
+{
+        static const struct {
+                int (*call)(sd_bus *pid1);
+                const char *first;
+        } rows[] = {
+                {state, "refuse 1\n"}, {state, "garble 1\n"}, {usec, "refuse 1\n"},
+                {usec, "garble 1\n"},  {start, "refuse 1\n"}, {start, "garble 1\n"},
+                {timer, "refuse 1\n"},
+        };
+
+        hurry = false;
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                sd_bus *pid1 = answering_after(rows[i].first);
+                int r = rows[i].call(pid1);
+
+                if (r >= 0 || r == -ETIMEDOUT)
+                        fail_msg("row %zu: %i", i, r);
+                over(pid1);
+        }
+        hurry = true;
+}
+
+/* The connection ends while the job runs. */
+static void test_hang_up(void **state)
+{
+        sd_bus *pid1 = answering();
+        pid_t later = fork();
+        int r;
+
+        if (later == 0) {
+                (void) usleep(SHORT);
+                order("hang up\n");
+                _exit(0);
+        }
+        r = pid1_start(&roots, "modprobe@uas.service", awake_in(LONG));
+        assert_true(r < 0 && r != -ETIMEDOUT);
+        (void) waitpid(later, NULL, 0);
+        over(pid1);
+}
+
 /* Without a wait: the answer comes through the event loop and ends the connection. */
 static void test_start_later(void **state)
 {
@@ -297,6 +352,8 @@ int main(int argc, char **argv)
                                            cmocka_unit_test(test_states),
                                            cmocka_unit_test(test_numbers),
                                            cmocka_unit_test(test_start),
+                                           cmocka_unit_test(test_no_use),
+                                           cmocka_unit_test(test_hang_up),
                                            cmocka_unit_test(test_start_later),
                                            cmocka_unit_test(test_start_later_without)};
 
