@@ -289,10 +289,13 @@ class Programs(unittest.TestCase):
 
     def test_pid1_fails(self):
         "Without systemd -ENOENT, which alone lets a switch go on. A PID 1 that cannot be reached, or is silent: another error."
+        questions = ('state',), ('release', '2-1:1.0'), ('start', 'x.service'), ('hold', '2-1:1.0')
         shutil.rmtree(self.tree.path('run/systemd/system'))
-        self.assertEqual(self.asks_pid1('state'), '-%d\n' % errno.ENOENT)
+        for args in questions:
+            self.assertEqual(self.asks_pid1(*args), '-%d\n' % errno.ENOENT, args)
         os.makedirs(self.tree.path('run/systemd/system'))
-        self.assertEqual(self.asks_pid1('state'), '-%d\n' % errno.ENOTCONN)
+        for args in questions:
+            self.assertEqual(self.asks_pid1(*args), '-%d\n' % errno.ENOTCONN, args)
         self.pid1()
         for args in ('state',), ('hold', '2-1:1.0'):
             self.assertEqual(self.asks_pid1(*args), '-%d\n' % errno.ETIMEDOUT)
