@@ -176,6 +176,7 @@ struct fake {
         uint64_t
                 slept; /* part of `clock` that the machine slept; CLOCK_MONOTONIC is behind by it */
         bool haste;    /* waits are long, and only their end matters */
+        bool asks;     /* a look at the record and at its folder is an operation, too */
         bool needs_trial; /* the first disk: nothing may give it to uas before its trial is on
                              record */
         bool vendor;      /* usb-storage was built without UAS support */

@@ -64,6 +64,7 @@ void scene_make(const struct scene *s)
         fake->vendor = s->vendor;
         fake->counts = s->counts;
         fake->lost_events = s->lost_events;
+        fake->asks = s->asks;
         /* the record of the disk before the switch, which says nothing about the one after it */
         if (s->lost_events)
                 tree_write("I:1\nG:systemd\n", "run/udev/data/b8:0");

@@ -17,6 +17,7 @@ struct scene {
         bool unloaded;    /* uas is not loaded yet */
         bool early;       /* in udev's own event of the interface */
         bool lost_events; /* the receive buffer overflows at every event */
+        bool asks;        /* a look at the record and at its folder is an operation, too */
         bool watched;     /* uasd runs */
         bool signals;     /* it handles signals as the program does; in a process of its own */
         bool eject;       /* instead of a switch */

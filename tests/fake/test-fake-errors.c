@@ -2,38 +2,64 @@
 #include "sweep.h"
 #include <stdlib.h>
 
-/* An error at every operation, with and without its effect. With a scene as argument, every errno
- * in that scene. */
+/* An error at every operation, with and without its effect; a disk that is none for a moment. With
+ * a scene as argument, every errno in that scene. */
+
+static void stalls(struct fake_usb *u)
+{
+        u->stalls_on_uas = true;
+}
 
 static const struct scene scenes[] = {
-        {.from = DRIVER_USB_STORAGE,
+        {.asks = true,
+         .from = DRIVER_USB_STORAGE,
          .to = DRIVER_UAS,
          .partitions = 1,
          .quirks = "1:2:u,1209:5a5a:fu",
          .counts = true},
-        {.from = DRIVER_UAS, .to = DRIVER_USB_STORAGE, .partitions = 1, .quirks = "1:2:u"},
-        {.from = DRIVER_USB_STORAGE,
+        {.asks = true,
+         .from = DRIVER_UAS,
+         .to = DRIVER_USB_STORAGE,
+         .partitions = 1,
+         .quirks = "1:2:u"},
+        {.asks = true,
+         .from = DRIVER_USB_STORAGE,
          .to = DRIVER_UAS,
          .luns = 2,
          .partitions = 1,
          .automatic = true,
          .held = true},
-        {.from = DRIVER_UAS,
+        {.asks = true,
+         .from = DRIVER_UAS,
          .to = DRIVER_USB_STORAGE,
          .luns = 2,
          .partitions = 1,
          .automatic = true},
-        {.from = DRIVER_USB_STORAGE,
+        {.asks = true,
+         .from = DRIVER_USB_STORAGE,
          .to = DRIVER_UAS,
          .partitions = 1,
          .vendor = true,
          .plugged = true,
          .unscanned = true},
-        {.from = DRIVER_USB_STORAGE,
+        {.asks = true,
+         .from = DRIVER_USB_STORAGE,
          .to = DRIVER_UAS,
          .plugged = true,
          .unscanned = true,
          .unloaded = true},
+        /* written to while it is synced, and again before the claim */
+        {.asks = true,
+         .from = DRIVER_USB_STORAGE,
+         .to = DRIVER_UAS,
+         .hooks = {{0},
+                   {.op = "sync", .nth = 1, .what = HOOK_WRITE},
+                   {.op = "events", .nth = 1, .what = HOOK_WRITE}}},
+        {.asks = true,
+         .from = DRIVER_USB_STORAGE,
+         .to = DRIVER_UAS,
+         .partitions = 1,
+         .prepare = stalls},
 };
 
 static const int errors[] = {EIO, ENODEV, EBUSY, ENOSPC, ETIMEDOUT, EAGAIN, ENOENT, ENOMEM};
@@ -61,9 +87,14 @@ static bool one(const struct scene *s, const struct clean *c, unsigned n, enum f
         /* Only the next start of uasd can remove a record that could not be removed. */
         if (strcmp(c->ops[n - 1], "remove record") == 0)
                 assert_int_equal(scene_recover(s), 0);
-        (void) snprintf(text, sizeof(text), "%s%s", strerrorname_np(error),
+        (void) snprintf(text, sizeof(text), "%s%s",
+                        what == HOOK_SKIP ? "no disk" : strerrorname_np(error),
                         what == HOOK_FAIL_DONE ? " though done" : "");
-        good = sweep_verdict(&now, &r, text, n, c->ops[n - 1], sweep_code(&now, r.code));
+        memset(fake->hooks, 0, sizeof(fake->hooks)); /* the others may have no turn any more */
+        good = sweep_verdict(&now, &r, text, n, c->ops[n - 1],
+                             strstr(r.text, "it is in use already, and stays")
+                                     ? NULL
+                                     : sweep_code(&now, r.code));
         scene_remove();
         return good;
 }
@@ -90,11 +121,16 @@ static void test_errors(void **state)
                 for (unsigned n = 1; n <= c.n; n++) {
                         size_t how_many = i < 2 && comes_first(&c, n, 2) ? ELEMENTSOF(errors) : 1;
 
-                        for (size_t e = 0; e < how_many && !sweep_again(&c, n); e++) {
+                        /* A switch that is rolled back is long, and repeats much of itself. */
+                        if (sweep_again(&c, n) || (scenes[i].prepare && !comes_first(&c, n, 3)))
+                                continue;
+                        for (size_t e = 0; e < how_many; e++) {
                                 all = one(&scenes[i], &c, n, HOOK_FAIL, errors[e]) && all;
                                 if (e == 0 && can_be_both(c.ops[n - 1]))
                                         all = one(&scenes[i], &c, n, HOOK_FAIL_DONE, errors[e]) &&
                                               all;
+                                if (e == 0 && streq(c.ops[n - 1], "read disk"))
+                                        all = one(&scenes[i], &c, n, HOOK_SKIP, 0) && all;
                         }
                 }
         }

@@ -123,6 +123,8 @@ int __wrap_luns_read(int interface_fd, char ret_host[static 16], struct lun **re
                 k = __real_luns_read(interface_fd, ret_host, ret, ret_n);
         if (!within_disk_read && k == 0 && op_end("read luns", 0) < 0) {
                 luns_free(*ret, *ret_n);
+                *ret = NULL;
+                *ret_n = 0;
                 k = -EIO;
         }
         return k;
@@ -132,16 +134,19 @@ int __wrap_usb_disk_read(const struct roots *r, const char *interface, bool stri
                          struct usb_disk *ret)
 {
         int k = op_begin("read disk");
+        struct usb_disk d = {0};
 
-        if (k == 0) {
-                within_disk_read = true;
-                k = __real_usb_disk_read(r, interface, strings, ret);
-                within_disk_read = false;
-                if (op_end("read disk", 0) < 0 && k > 0) {
-                        usb_disk_done(ret);
-                        k = -EIO;
-                }
-        }
+        if (k != 0) /* skipped: the interface is not one of a disk */
+                return k < 0 ? k : 0;
+        within_disk_read = true;
+        k = __real_usb_disk_read(r, interface, strings, &d);
+        within_disk_read = false;
+        if (op_end("read disk", 0) < 0 && k > 0)
+                k = -EIO;
+        if (k > 0)
+                *ret = d;
+        else
+                usb_disk_done(&d);
         return k;
 }
 
@@ -154,6 +159,8 @@ int __wrap_users_find(const struct roots *r, const struct lun *luns, size_t n_lu
                 k = __real_users_find(r, luns, n_luns, deep, ret, ret_n);
                 if (op_end("users", 0) < 0 && k == 0) {
                         users_free(*ret, *ret_n);
+                        *ret = NULL;
+                        *ret_n = 0;
                         k = -EIO;
                 }
         }
@@ -174,6 +181,26 @@ int __wrap_state_write(int dirfd, const char *path, const char *text, bool durab
         int r = op_begin("write %s", mark_name(path));
 
         return r < 0 ? r : op_end("write", __real_state_write(dirfd, path, text, durable));
+}
+
+/* Each change of a disk asks whether the record is still ours. */
+int __wrap_state_load(int dirfd, const char *path, const struct state_type *type, void *record)
+{
+        int r;
+
+        if (!fake->asks || !streq(mark_name(path), "record"))
+                return __real_state_load(dirfd, path, type, record);
+        r = op_begin("read record");
+        return r < 0 ? r : op_end("read record", __real_state_load(dirfd, path, type, record));
+}
+
+int __wrap_state_mkdir(int dirfd, const char *path)
+{
+        int r = fake->asks ? op_begin("make folder") : 0;
+
+        if (!fake->asks)
+                return __real_state_mkdir(dirfd, path);
+        return r < 0 ? r : op_end("make folder", __real_state_mkdir(dirfd, path));
 }
 
 int __wrap_state_remove(int dirfd, const char *path)

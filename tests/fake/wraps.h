@@ -12,6 +12,7 @@
 #include "sys/block/claim.h"
 #include "sys/io/clock.h"
 #include "sys/io/pid1.h"
+#include "sys/io/record.h"
 #include "sys/state/switch-record.h"
 #include "sys/udev/uevents.h"
 #include "sys/usb/usbdisk.h"
@@ -47,6 +48,8 @@ WRAPPED(int, usb_disk_read, const struct roots *r, const char *interface, bool s
         struct usb_disk *ret);
 WRAPPED(int, users_find, const struct roots *r, const struct lun *luns, size_t n_luns, bool deep,
         struct user **ret, size_t *ret_n);
+WRAPPED(int, state_load, int dirfd, const char *path, const struct state_type *type, void *record);
+WRAPPED(int, state_mkdir, int dirfd, const char *path);
 WRAPPED(int, state_write, int dirfd, const char *path, const char *text, bool durable);
 WRAPPED(int, state_remove, int dirfd, const char *path);
 WRAPPED(int, fingerprint_read, const struct claim *c, bool partly, char **ret, struct unread *u);
