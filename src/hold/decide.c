@@ -71,7 +71,7 @@ static void log_release(const struct roots *roots, const char *interface, bool e
 static int decide_verb_release(const struct roots *roots, char **args)
 {
         const char *interface = args[0];
-        bool expired = false;
+        bool expired;
         int r = hold_end(roots, interface, &expired);
 
         if (r < 0)

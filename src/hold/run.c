@@ -49,7 +49,7 @@ int run_switch(const struct facts *f, enum driver target, usec_t deadline)
 
         (void) snprintf(hold, sizeof(hold), "--hold-deadline=%llu", (unsigned long long) deadline);
         return run_program(target == DRIVER_NONE ? recover : move,
-                           deadline + (target == DRIVER_NONE ? 0 : GRACE));
+                           target == DRIVER_NONE ? deadline : deadline + GRACE);
 }
 
 void run_modprobe(const char *module)

@@ -578,6 +578,12 @@ static void test_reads_no_strings(void **state)
         assert_return_code(mkfifo(path, 0600), errno);
         (void) alarm((unsigned) patience(20)); /* the open of a FIFO hangs */
         assert_int_equal(move(&t), 1);
+        assert_true(held(&t, "add", "disk", "sda"));
+        assert_int_equal(early_let_go(&t.roots), 0);
+        asked_by_udev(&t);
+        assert_int_equal(hold_settle(&t.roots, 0), 0);
+        called_held(&t);
+        assert_int_equal(hold_end(&t.roots, TREE_INTERFACE, NULL), 1);
         (void) alarm(0);
         tree_remove(&t);
 }
