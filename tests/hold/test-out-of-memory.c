@@ -25,8 +25,10 @@
 #include "sys/state/conf.h"
 #include "sys/state/history.h"
 #include "sys/state/settings.h"
+#include "sys/state/trims.h"
 #include "sys/usb/usbdisk.h"
 #include "sys/users/users.h"
+#include "sys/users/who.h"
 
 /* ---- the functions, and what they find, as a text ---- */
 
@@ -298,6 +300,26 @@ static int end_hold(const struct roots *r, struct text *t)
         return hold_end(r, TREE_INTERFACE, NULL);
 }
 
+static int of_namespace(const struct roots *r, struct text *t)
+{
+        struct user *list = NULL;
+        size_t n = 0;
+        int k = users_of_namespace(r, "mnt:[2]", &list, &n);
+
+        for (size_t i = 0; k >= 0 && i < n; i++)
+                say(t, "%i ", (int) list[i].pid);
+        users_free(list, n);
+        return k;
+}
+
+static int trim(const struct roots *r, struct text *t)
+{
+        const struct trim_lun lun = {.max_bytes = 4096};
+        struct facts f = known();
+
+        return trims_store(r, &f, false, &lun, 1);
+}
+
 static void make(struct tree *t);
 
 static void make_initramfs(struct tree *t)
@@ -348,6 +370,8 @@ static const struct {
         FUNCTION(end_trials, "etc/uasd/history", "var/lib/uasd/history"),
         FUNCTION(read_policy),
         FUNCTION(policy, "etc/uasd/policy", "var/lib/uasd/policy"),
+        FUNCTION(of_namespace),
+        FUNCTION(trim, "etc/uasd/trim", "var/lib/uasd/trim"),
         FUNCTION(initramfs_quirks, "var/etc/modprobe.d/zzz-uasd.conf", "var/etc/uasd/quirks"),
         {"initramfs_moves", initramfs_moves, {}, make_initramfs, true},
         {"begin_hold", begin_hold, {}, make_boot, true},
@@ -443,7 +467,9 @@ static void test_each(void **state)
                         k = run(&t, f, nth, count % 2, &text);
                         read_files(&t, f, now);
                         tree_remove(&t);
-                        if (functions[f].may_do_nothing && k == 0 && !text.s[0])
+                        /* The first allocation is of what it reads first, without which it fails.
+                         */
+                        if (functions[f].may_do_nothing && count > 1 && k == 0 && !text.s[0])
                                 continue;
                         if (k != -ENOMEM && (k != r || !streq(text.s, usual.s)))
                                 fail_msg("%s, allocation %u: %i %s instead of %i %s",

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -21,19 +22,19 @@
 #define SHORT patience(200 * USEC_PER_MSEC)
 #define LONG patience(10 * USEC_PER_SEC)
 
-static const char *line; /* for the shell; NULL: the program cannot be started */
+static const char *line; /* for the shell; NULL: there is no such program; "": it cannot run */
 
 pid_t __real_child_spawn(const struct program *p);
 pid_t __wrap_child_spawn(const struct program *p);
 pid_t __wrap_child_spawn(const struct program *p)
 {
-        const char *const shell[] = {"/bin/sh",  "-c",       line, p->argv[0],
-                                     p->argv[1], p->argv[2], NULL},
-                          *const none[] = {"/no/such/program", NULL};
+        const char *const
+                shell[] = {"/bin/sh", "-c", line, p->argv[0], p->argv[1], p->argv[2], NULL},
+                *const none[] = {"/no/such/program", NULL}, *const unfit[] = {"/dev/null", NULL};
         struct program other = *p;
 
         assert_string_equal(p->argv[0], PROGRAM_PID1);
-        other.argv = line ? shell : none;
+        other.argv = !line ? none : *line ? shell : unfit;
         return __real_child_spawn(&other);
 }
 
@@ -58,6 +59,7 @@ static void test_answers(void **state)
                 {"kill -STOP $$", -ETIMEDOUT},
                 {"trap '' TERM INT; exec sleep 60", -ETIMEDOUT},
                 {NULL, -ECANCELED},
+                {"", -EACCES},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -116,6 +118,20 @@ static void test_forgotten(void **state)
                 assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
+static void test_no_descriptors(void **state)
+{
+        struct rlimit before, none = {0};
+        struct pid1_question q = {0};
+
+        line = "echo 0";
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+        none.rlim_max = before.rlim_max;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+        assert_int_equal(pid1_ask(PID1_ASK_STATE, NULL, &q), -EMFILE);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        assert_int_equal(q.pid, 0);
+}
+
 static void test_there(void **state)
 {
         char top[] = "/tmp/uasd-ask-XXXXXX";
@@ -141,7 +157,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_answers), cmocka_unit_test(test_child),
-                cmocka_unit_test(test_forgotten), cmocka_unit_test(test_there)};
+                cmocka_unit_test(test_forgotten), cmocka_unit_test(test_no_descriptors),
+                cmocka_unit_test(test_there)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
