@@ -22,7 +22,8 @@
 #define SHORT patience(200 * USEC_PER_MSEC)
 #define LONG patience(10 * USEC_PER_SEC)
 
-static const char *line; /* for the shell; NULL: there is no such program; "": it cannot run */
+/* For the shell. NULL stands for a program that does not exist, "" for one that cannot run. */
+static const char *line;
 
 pid_t __real_child_spawn(const struct program *p);
 pid_t __wrap_child_spawn(const struct program *p);
