@@ -70,6 +70,7 @@ static const struct {
         {"mounted when it was looked at", {SCENE, .hooks = {{.op = "users", .nth = 1, .what = HOOK_MOUNT}}}, false, UASD_EXIT_DEFERRED, "in use: "},
         {"it cannot be opened", {SCENE, .hooks = {{.op = "open sdb", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}, false, UASD_EXIT_FAILED, "cannot open sdb: "},
         {"its users cannot be read", {SCENE, .hooks = {{.op = "users", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}, false, UASD_EXIT_FAILED, "cannot find out who uses the disk"},
+        {"without a block device", {.from = DRIVER_UAS, .unscanned = true}, false, UASD_EXIT_FAILED, "it has no block device"},
         {"unplugged", {SCENE, .prepare = pulled_out}, false, UASD_EXIT_NO_DISK, "there is no USB storage interface 2-1:1.0"},
         /* clang-format on */
 };
