@@ -4,15 +4,17 @@
 #include "common/journal.h"
 #include "common/names.h"
 #include "common/sentence.h"
+#include "common/syslogd.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 static const char *log_program = "uasd";
 static int log_max_level = LOG_INFO;
-static bool log_journal;
+static bool log_journal, log_syslog;
 static pid_t log_object;
 static void (*log_before)(void);
 
@@ -33,6 +35,19 @@ void log_open(const char *program, int max_level)
         log_program = program;
         log_max_level = max_level;
         log_journal = stderr_is_journal();
+}
+
+static bool stderr_is_null(void)
+{
+        struct stat st;
+
+        return fstat(STDERR_FILENO, &st) >= 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
+}
+
+void log_open_service(const char *program, int max_level)
+{
+        log_open(program, max_level);
+        log_syslog = stderr_is_null();
 }
 
 void log_before_line(void (*f)(void))
@@ -96,6 +111,10 @@ static void log_send(int level, const char *message, const char *message_id,
         if (log_journal && log_send_journal(level, line + head, message_id, fields, n))
                 return;
         (void) stpcpy(line + strlen(line), "\n");
+        if (log_syslog) {
+                syslogd_send("/dev/" DEV_SYSLOG, "/run/" RUN_DIR, level, line);
+                return;
+        }
         /* One write(2): dprintf(3) first asks for the position, and fails on /dev/kmsg. That takes
          * only short lines. */
         if (write(STDERR_FILENO, line, strlen(line)) < 0 && errno == EINVAL &&

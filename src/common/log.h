@@ -14,6 +14,9 @@
  * stderr it is lost.
  */
 void log_open(const char *program, int max_level);
+/* As log_open(), for a program that a start script runs: if stderr is /dev/null, its messages go to
+ * syslogd, or to a file. */
+void log_open_service(const char *program, int max_level);
 /* Calls f before each line, to erase a progress line on the terminal. */
 void log_before_line(void (*f)(void));
 /* Attributes messages also to that process. journald finds no unit for a process that has ended,

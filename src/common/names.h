@@ -52,6 +52,7 @@
 /* F_SETLK: no child inherits it, and a test does not take it */
 #define RUN_DAEMON_LOCK RUN_DIR "/uasd.lock"
 #define RUN_QUIRKS_LOCK RUN_DIR "/quirks.lock"
+#define RUN_LOG RUN_DIR "/log"       /* messages from times without journald and syslogd */
 #define RUN_QUIRKS RUN_DIR "/quirks" /* our entries in the quirks parameter since the initramfs */
 #define KEY_QUIRKS "quirks"
 /* our entry in it for a bind, by the process with the lock */
@@ -70,6 +71,9 @@
 #define RUN_SYSTEM_BUS_SOCKET "dbus/system_bus_socket"
 #define RUN_JOURNALD "systemd/journal"
 #define RUN_UDEV_DATA "udev/data"
+
+/* Below /dev */
+#define DEV_SYSLOG "log" /* the socket of syslogd */
 
 /* Below /etc and /usr/lib, and stored state */
 #define ETC_PATH "/etc"

@@ -67,6 +67,16 @@ static void print_event(const struct log_entry *e)
                     text);
 }
 
+/* On a system without journald */
+static void say_where_messages_are(const struct roots *roots)
+{
+        if (faccessat(roots->run, RUN_LOG, F_OK, 0) >= 0)
+                log_info("The messages of uasd from times without syslog are in /run/uasd/log.");
+        if (faccessat(roots->dev, DEV_SYSLOG, F_OK, 0) >= 0)
+                log_info(
+                        "The messages of uasd are in syslog, unless its service has a log of its own.");
+}
+
 static void say_what_is_missing(const struct roots *roots, const struct events *e)
 {
         bool root = geteuid() == 0;
@@ -78,6 +88,8 @@ static void say_what_is_missing(const struct roots *roots, const struct events *
                         "There is no journal that this user may read (root and the group systemd-journal may): this is only the history.");
         else if (!root && (e->n == 0 || e->list[0].record))
                 log_info("Root and the group systemd-journal see more of the journal.");
+        if (faccessat(roots->run, RUN_JOURNALD, F_OK, 0) < 0)
+                say_where_messages_are(roots);
         if (e->n == 0)
                 log_info("There are no events.");
 }

@@ -53,7 +53,7 @@ int main(int argc, char *argv[])
         sigset_t mask;
         int r;
 
-        log_open("uasd", getenv("UASD_DEBUG") ? LOG_DEBUG : LOG_INFO);
+        log_open_service("uasd", getenv("UASD_DEBUG") ? LOG_DEBUG : LOG_INFO);
         sentences_have(SENTENCE_IN_PARTS);
         if (argc > 1 && !event) {
                 if (argc == 2 && streq(argv[1], "--version")) {

@@ -144,7 +144,7 @@ int main(int argc, char *argv[])
         struct transaction t = TRANSACTION_NULL;
         int task = TASK_SWITCH, r;
 
-        log_open("uasd-switch", LOG_INFO);
+        log_open_service("uasd-switch", LOG_INFO);
         sentences_have(SENTENCE_IN_PARTS);
         r = arguments_parse(argc, argv, &t, &task);
         if (r < 0)

@@ -55,6 +55,15 @@ class Log(unittest.TestCase):
         other = '' if os.geteuid() == 0 else ' that this user may read (root and the group systemd-journal may)'
         self.log(talk=self.NO_JOURNAL.replace('journal', 'journal' + other) + 'uasctl: There are no events.\n')
 
+    def test_syslog(self):
+        "Without journald it says where the messages of uasd are."
+        self.tree.write('run/uasd/log', 'uasd: hello\n')
+        end = 'uasctl: There are no events.\n'
+        file = 'uasctl: The messages of uasd from times without syslog are in /run/uasd/log.\n'
+        self.log(talk=self.NO_JOURNAL + file + end)
+        self.tree.write('dev/log', '')
+        self.log(talk=self.NO_JOURNAL + file + 'uasctl: The messages of uasd are in syslog, unless its service has a log of its own.\n' + end)
+
     def test_records(self):
         self.tree.write('etc/uasd/history', 'generation=1\n' +
                         record('1209:5a5a:S1@0000:00:14.0/ss/1', 'distrusted', '2026-11-20T15:45:07Z', 'it had to be reset') +

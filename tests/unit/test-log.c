@@ -3,12 +3,16 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+#include "common/syslogd.h"
 
 #include "unit.h"
 
-/* Messages go to journald, or to stderr without it. They never make a program wait. */
+/* Messages go to journald, to stderr without it, or to syslogd. They never make a program wait. */
 
 static int result;
 static char *sent; /* the last message to journald */
@@ -110,11 +114,53 @@ static void test_journal(void **state)
         assert_string_equal(said(-EAGAIN, text), "");
 }
 
+static off_t size_of(const char *folder, const char *name)
+{
+        char path[128];
+        struct stat st;
+
+        (void) snprintf(path, sizeof(path), "%s/%s", folder, name);
+        return stat(path, &st) < 0 ? -1 : st.st_size;
+}
+
+/* A syslogd that hangs makes no program wait. Without one the messages are in files of limited
+ * size. */
+static void test_syslogd(void **state)
+{
+        const char line[] = "test: hello\n";
+        char top[] = "/tmp/test-log-XXXXXX", folder[64], text[64], command[96];
+        struct sockaddr_un name = {.sun_family = AF_UNIX};
+        int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        size_t lines = 3 * SYSLOGD_FILE_MAX / strlen(line);
+        off_t all;
+
+        assert_non_null(mkdtemp(top));
+        (void) snprintf(name.sun_path, sizeof(name.sun_path), "%s/socket", top);
+        (void) snprintf(folder, sizeof(folder), "%s/uasd", top);
+        assert_int_equal(bind(fd, (const struct sockaddr *) &name, sizeof(name)), 0);
+        syslogd_send(name.sun_path, folder, LOG_NOTICE, line);
+        assert_int_equal(read(fd, text, sizeof(text)), strlen("<29>test: hello"));
+        assert_memory_equal(text, "<29>test: hello", strlen("<29>test: hello"));
+        for (size_t i = 0; i < 10000; i++) /* more than its queue holds */
+                syslogd_send(name.sun_path, folder, LOG_NOTICE, line);
+        assert_int_equal(size_of(folder, "log"), -1);
+        (void) close(fd);
+        /* It has died. */
+        syslogd_send(name.sun_path, folder, LOG_NOTICE, line);
+        assert_int_equal(size_of(folder, "log"), strlen(line));
+        for (size_t i = 0; i < lines; i++)
+                syslogd_send(name.sun_path, folder, LOG_NOTICE, line);
+        all = size_of(folder, "log") + size_of(folder, "log.1");
+        assert_in_range(all, SYSLOGD_FILE_MAX, 2 * SYSLOGD_FILE_MAX);
+        (void) snprintf(command, sizeof(command), "rm -r %s", top);
+        assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_journal),
-                                           cmocka_unit_test(test_whole),
-                                           cmocka_unit_test(test_fields)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_journal), cmocka_unit_test(test_syslogd),
+                cmocka_unit_test(test_whole), cmocka_unit_test(test_fields)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
