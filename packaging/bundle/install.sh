@@ -117,12 +117,18 @@ $mark
 description="USB Disk Driver Switcher"
 supervisor=supervise-daemon
 command=$daemon
+retry=TERM/30
+supervise_daemon_args="--nicelevel -10"
 respawn_delay=2
+# One that ends each time is not started for ever. That count begins anew each minute.
+respawn_max=10
+respawn_period=60
 
 depend() {
-        need sysfs
+        use sysfs
+        after root
         before localmount
-        keyword -container -lxc
+        keyword -containers
 }
 END
 }
@@ -172,7 +178,7 @@ stop() {
 
 start() {
         running && return 0
-        $daemon </dev/null >/dev/null 2>&1 &
+        nice -n -10 $daemon </dev/null >/dev/null 2>&1 &
         # Until the shell has become uasd.
         n=0
         until running; do
@@ -239,7 +245,7 @@ write_start_script() {
         case $init in
         none) return 0 ;;
         busybox)
-                grep -qF "$mark" "$script" || printf '::respawn:%s %s\n' "$daemon" "$mark" >>"$script" || die "cannot write $script."
+                grep -qF "$mark" "$script" || printf '::respawn:%s 2>/dev/null %s\n' "$daemon" "$mark" >>"$script" || die "cannot write $script."
                 note "line $script"
                 return 0
                 ;;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The bundle of this working tree, in the guests `busybox` and `sysvinit`: installed by its install.sh.
+"""The bundle of this working tree, in the guests `busybox`, `sysvinit` and `openrc`: installed by its install.sh.
 
-In `busybox` no start script is written, and a case starts uasd itself. In the other one the init of the system does.
+In `busybox` no start script is written, and a case starts uasd itself. In the other ones the init of the system does.
 """
 
 import glob
@@ -15,7 +15,7 @@ import evidence
 import image as images
 
 # How an init starts and stops uasd, and asks for it.
-SERVICE = {"sysvinit": "service uasd "}
+SERVICE = {"sysvinit": "service uasd ", "openrc": "rc-service uasd "}
 
 
 def files():

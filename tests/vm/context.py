@@ -26,7 +26,7 @@ from patience import told
 TIERS = ("fast", "default", "full")
 LIMIT = 240
 # Guests that only tier full has, where a case names them beside another one.
-RARE = ("bullseye", "sid", "sysvinit")
+RARE = ("bullseye", "sid", "sysvinit", "openrc")
 # Nanoseconds an instruction.
 SLOW = 32
 HALF_AS_SLOW = 16
@@ -60,7 +60,7 @@ def case(tier="default", image="bookworm", product=True, limit=LIMIT, sliced=Tru
 
     tier     "fast", "default" or "full": each includes those before
     image    the guest it uses ("bookworm", "vendor", "builtin", "trixie", "bullseye", "sid", "zfs", "cockpit", "cockpit13", "arm64",
-             "busybox", "sysvinit"), or several;
+             "busybox", "sysvinit", "openrc"), or several;
              the first is what vm.boot() and vm.resume() take by default
     product  whether uasd is installed in the guest
     limit    seconds it may take

@@ -31,10 +31,12 @@ PACKAGES = {
 }
 PACKAGES["sid"] = PACKAGES["trixie"]
 # udev without systemd. None of uasd's dependencies is named here: the bundle brings its own libraries.
-PACKAGES["sysvinit"] = """
+NO_SYSTEMD = """
 linux-image-amd64 initramfs-tools busybox zstd kmod sysvinit-core initscripts udev procps e2fsprogs psmisc strace
-qemu-guest-agent sysv-rc
+qemu-guest-agent
 """.split()
+PACKAGES["sysvinit"] = NO_SYSTEMD + ["sysv-rc"]
+PACKAGES["openrc"] = NO_SYSTEMD + ["openrc"]
 
 # qemu-user's name for a foreign architecture.
 EMULATED = {"arm64": "qemu-aarch64", "armhf": "qemu-arm"}

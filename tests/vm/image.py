@@ -9,7 +9,7 @@
     zfs        + ZFS, whose modules are built here      (10 minutes)
     cockpit    packages with Cockpit, and its page      (minutes)
     arm64      packages and guest of another architecture, under emulation (10 minutes)
-    sysvinit   packages and guest without systemd
+    sysvinit   packages and guest without systemd; openrc likewise
     product    + the .deb                               (seconds)
 
 Each layer is the upper directory of an overlayfs over those before it, keyed
@@ -37,10 +37,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 RECIPE = os.path.join(HERE, "recipe")
 SUITE = {"bookworm": "bookworm", "vendor": "bookworm", "builtin": "bookworm", "trixie": "trixie", "bullseye": "bullseye",
          "sid": "sid", "zfs": "bookworm", "cockpit": "bookworm", "cockpit13": "trixie", "arm64": "bookworm", "busybox": "bullseye",
-         "sysvinit": "bookworm"}
+         "sysvinit": "bookworm", "openrc": "bookworm"}
 MORE = {"cockpit": debian.COCKPIT, "cockpit13": debian.COCKPIT}  # packages that other guests of the suite do not have
 # Guests of another init. They have packages of their own, and the usb-storage.ko of `vendor`.
-INITS = ("sysvinit",)
+INITS = ("sysvinit", "openrc")
 ARCH = {"arm64": "arm64"}  # of a guest; the others are amd64
 FLAVOURS = tuple(SUITE)
 SIZE = "6G"

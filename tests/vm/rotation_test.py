@@ -106,7 +106,7 @@ class Groups(unittest.TestCase):
 
     def test_image_for_all(self):
         "The cases of a guest that no daily case needs are in one group: one run makes it for all of them."
-        for guest in ("arm64", "zfs", "builtin", "sysvinit"):
+        for guest in ("arm64", "zfs", "builtin", "sysvinit", "openrc"):
             self.assertEqual(sum(any(guest in one.images for one in part) for part in self.slices(0, rotation.GROUPS)), 1, guest)
 
     def test_last_ones(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The bundle on systems without systemd: `busybox` has no udev and no D-Bus either; `sysvinit` has udevd, and its init starts uasd."""
+"""The bundle on systems without systemd: `busybox` has no udev and no D-Bus either; `sysvinit` and `openrc` have udevd, and their init
+starts uasd."""
 
 import re
 
@@ -23,7 +24,7 @@ def sees_no_foreign(said):
     assert not FOREIGN.search(said.out + said.err), said
 
 
-@case(image="busybox", product=False, also=("sysvinit",))
+@case(image="busybox", product=False, also=bundled.SERVICE)
 def plugged_in(vm):
     "Ten plug-ins: each time the disk is on uas before usb-storage has sent it a command, also when uas is not loaded yet."
     disk = vm.disk(label="DATA")
@@ -41,7 +42,7 @@ def plugged_in(vm):
     assert "usb-storage %s" % disk.interface in guest.kernel_log(), "usb-storage never had it"
 
 
-@case(image="busybox", product=False, also=("sysvinit",))
+@case(image="busybox", product=False, also=bundled.SERVICE)
 def waits_and_tells(vm):
     "A mounted disk waits for umount. Every verb works, and no text names a program of systemd or udev."
     disk = vm.disk(label="DATA")
@@ -111,7 +112,7 @@ def module_by_modprobe(vm):
     assert "modprobe has loaded the module uas" in guest.out("cat /run/uasd.log")
 
 
-@case(tier="full", image="busybox", product=False, also=("sysvinit",))
+@case(tier="full", image="busybox", product=False, also=bundled.SERVICE)
 def rolled_back(vm):
     "A disk that fails under UAS goes back to usb-storage, with its data."
     disk = vm.disk(label="DATA", wcache="volatile")
@@ -141,7 +142,7 @@ def at_rest(vm):
     assert resident <= 4096, "%d KiB" % resident
 
 
-@case(tier="full", image="busybox", product=False, also=("sysvinit",))
+@case(tier="full", image="busybox", product=False, also=bundled.SERVICE)
 def removed(vm):
     "--check names what is there; an upgrade beside a disk in use, and --remove, disturb nothing."
     disk = vm.disk(label="DATA")
@@ -161,7 +162,7 @@ def removed(vm):
     guest.run("echo more >/mnt/file && umount /mnt", check=True)
 
 
-@case(image="busybox", product=False, limit=120, also=("sysvinit",))
+@case(image="busybox", product=False, limit=120, also=bundled.SERVICE)
 def mounted_at_boot(vm):
     "A disk that was mounted before uasd waits. TakeMounts=boot has it unmounted, moved, and mounted again by its line in fstab."
     disk = vm.disk(label="DATA")
@@ -178,7 +179,7 @@ def mounted_at_boot(vm):
     sees_no_foreign(guest.run("cat /run/uasd.log 2>/dev/null"))
 
 
-@case(tier="full", image="busybox", product=False, also=("sysvinit",))
+@case(tier="full", image="busybox", product=False, also=bundled.SERVICE)
 def distrusted(vm):
     "A disk that failed under UAS stays on usb-storage when it is plugged in again, until `uasctl forget`."
     disk = vm.disk(label="DATA", faults=[{"name": "fail", "proto": "uas", "op": "read"}])
@@ -198,7 +199,7 @@ def distrusted(vm):
     sees_no_foreign(guest.run("cat /run/uasd.log 2>/dev/null"))
 
 
-@case(tier="full", image="busybox", product=False, also=("sysvinit",))
+@case(tier="full", image="busybox", product=False, also=bundled.SERVICE)
 def upgraded_while_it_waits(vm):
     "The bundle is installed over itself while a mounted disk waits: the new uasd moves it after umount, and no byte is lost."
     disk = vm.disk(label="DATA", wcache="volatile")
@@ -218,7 +219,7 @@ def upgraded_while_it_waits(vm):
     guest.run("mount -t ext4 /dev/sda1 /mnt && test \"$(cat /mnt/file)\" = 'kept\nmore'", check=True)
 
 
-@case(tier="full", image="busybox", product=False, limit=400, also=("sysvinit",))
+@case(tier="full", image="busybox", product=False, limit=400, also=bundled.SERVICE)
 def power_cut(vm):
     "A machine that loses its power in a trial comes back with the disk on usb-storage, and with all that was synced."
     disk = vm.disk(label="DATA", wcache="volatile")
