@@ -69,12 +69,6 @@ export class Bus {
         this.changed();
     }
 
-    /* The rights of the user have changed: other calls go through another bridge. */
-    reopen() {
-        if (this.client)
-            this.owned(true);
-    }
-
     open() {
         const client = this.client = cockpit.dbus(NAME, { bus: "system", superuser: "try" });
         client.addEventListener("close", () => client === this.client && this.close("gone"));
@@ -119,7 +113,8 @@ export class Bus {
 
     /* Signals leave out sentences and users: they are read once for a burst of signals. */
     refresh(path) {
-        this.stale.add(path);
+        if (path)
+            this.stale.add(path);
         if (!this.timer)
             this.timer = setTimeout(() => this.refresh_stale(), SETTLE_MS);
     }
@@ -139,6 +134,7 @@ export class Bus {
                     .catch(() => {}); /* its removal follows */
     }
 
+    /* null: there is no such disk. */
     path_of(id) {
         for (const [path, disk] of this.disks)
             if (disk.Id === id)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What only uasctl knows: the commands that free a disk, its health, its log, its decision, its benchmark. */
+/* What other programs know of a disk: uasctl the commands that free it, its health, log, decision and benchmark; the kernel its use. */
 /* global cockpit */
 
-const EVENTS = 5;
+const EVENTS = 5, IDLE_MS = 10000;
 
 function run(...words) {
     return cockpit.spawn(["uasctl", "--no-ask-password", ...words], { superuser: "try", err: "message" });
@@ -49,13 +49,45 @@ export function boot_entry(id, policy, write) {
     });
 }
 
+/* By block device: { line, since }. The kernel's counters, and the time in ms since which they are the same. */
+let uses = new Map();
+
+/* One file for all disks. Everyone may read it. */
+export async function note_uses() {
+    const text = await cockpit.spawn(["cat", "/proc/diskstats"], { err: "message" }).catch(() => "");
+    const now = Date.now(), seen = new Map();
+    for (const line of text.split("\n")) {
+        const name = line.trim().split(/\s+/)[2], before = uses.get(name);
+        seen.set(name, before && before.line === line ? before : { line, since: now });
+    }
+    uses = seen;
+}
+
+/* Whether a block device of the disk was used in the last 10 s. "Not known" counts as used. */
+export async function used_lately(disk) {
+    await note_uses();
+    return disk.Disks.some(([name]) => !uses.has(name) || Date.now() - uses.get(name).since < IDLE_MS);
+}
+
+/* The mount point of a disk whose one user is a mount of fstab, or null. */
+export async function read_plain_mount(disk) {
+    const [kind, , where, namespace] = disk.Busy[0] || [];
+    if (disk.State !== "waiting" || disk.Busy.length !== 1 || kind !== "mount" || namespace)
+        return null;
+    return cockpit.spawn(["findmnt", "--fstab", "--mountpoint", where], { err: "message" }).then(() => where, () => null);
+}
+
+export function unmount(where) {
+    return cockpit.spawn(["umount", where], { superuser: "require", err: "message" });
+}
+
 /* Why no program has the name of uasd: "absent", "off" or "stopped". */
 export async function read_service() {
     try {
         const shown = await cockpit.spawn(["systemctl", "show", "--property=LoadState", "uasd.service"], { err: "message" });
         if (/^LoadState=(not-found|masked)/.test(shown))
             return "absent";
-        const line = await cockpit.file("/proc/cmdline").read();
+        const line = await cockpit.spawn(["cat", "/proc/cmdline"], { err: "message" });
         return /(^|\s)uasd=off(\s|$)/.test(line) ? "off" : "stopped";
     } catch (error) {
         return "stopped";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Questions before a request. One dialogue is open at most. */
-import { button, element } from "./element.js";
+import { button, element, focus_key } from "./element.js";
 import { _, fill } from "./words.js";
 
 let open = null; /* { node, id } */
@@ -22,10 +22,8 @@ function dialog_open(id, title, body, choices, danger) {
         class: danger ? "danger" : "", "aria-labelledby": "dialog-title", close: () => {
             if (open && open.node === node)
                 dialog_close();
-            /* The card may have been made again meanwhile. */
-            const again = card && card.querySelector(`[data-key="${back.dataset.key}"]`);
-            if (again)
-                again.focus();
+            if (card) /* it may have been made again meanwhile */
+                focus_key(card, back.dataset.key);
         },
     }, element("h2", { id: "dialog-title" }, title), body, element(
         "div", { class: "buttons" },

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The card of one disk: a line, and its details. */
+/* global cockpit */
 import { button, command_line, element, replace_children } from "./element.js";
 import { _, fill, minutes_text, number_text, size_text, speed_text, time_text, translated } from "./words.js";
-import { read_bench, read_events, read_rows, read_status } from "./ctl.js";
+import { read_bench, read_events, read_plain_mount, read_rows, read_status } from "./ctl.js";
 
 const ROLLED_BACK = 7; /* exit status of uasctl */
 const ROWS_BRIEF = 3, CHART_WIDTH = 320, CHART_ROW = 44;
+const JOURNAL = "/system/logs#/?prio=debug&service=uasd.service"; /* a page of Cockpit */
 const DISTRUST = ["distrusted", "trial-failed"];
 
 const POLICIES = {
@@ -145,11 +147,11 @@ export class DiskCard {
         if (this.reading === now)
             return;
         this.reading = now;
-        const [status, rows, events, bench] = await Promise.all(
-            [read_status(disk.Id), read_rows(disk.Id), read_events(disk.Id), read_bench(disk)]);
+        const [status, rows, events, bench, mount] = await Promise.all(
+            [read_status(disk.Id), read_rows(disk.Id), read_events(disk.Id), read_bench(disk), read_plain_mount(disk)]);
         if (this.reading !== now)
             return;
-        this.facts = { status, rows, events, bench };
+        this.facts = { status, rows, events, bench, mount };
         this.render();
     }
 
@@ -198,15 +200,15 @@ export class DiskCard {
     why(facts) {
         const disk = this.disk, rows = facts.rows || [];
         const brief = rows.filter(row => row.decides || row.fits).slice(0, ROWS_BRIEF);
-        const advice = sentence_of(disk, "Advice"), outcome = sentence_of(disk, "Outcome");
+        const reason = sentence_of(disk, "Reason"), advice = sentence_of(disk, "Advice");
+        const [code, step] = disk.Outcome, outcome = code > 0 ? sentence_of(disk, "Outcome") : "";
         return [
-            element("p", { class: "reason" }, sentence_of(disk, "Reason")),
+            reason !== outcome ? element("p", { class: "reason" }, reason) : null,
             is_distrusted(disk) ? element("p", { class: "bad" }, _("Errors under uas may have damaged files. Check the file systems of this disk.")) : null,
-            disk.Outcome[0] > 0 && outcome && outcome !== sentence_of(disk, "Reason")
-                ? element("p", { class: "bad" }, disk.Outcome[1] ? fill(_("$0 (step $1)"), outcome, disk.Outcome[1]) : outcome)
-                : null,
+            outcome ? element("p", { class: "bad" }, step ? fill(_("$0 (step $1)"), outcome, step) : outcome) : null,
+            outcome ? button("log", _("Show the journal of uasd"), () => cockpit.jump(JOURNAL), { class: "plain" }) : null,
             advice ? element("p", { class: "slow" }, advice) : null,
-            rows.length ? table_of(this.all_rows ? rows : brief, sentence_of(disk, "Reason")) : null,
+            rows.length ? table_of(this.all_rows ? rows : brief, reason) : null,
             rows.length > brief.length
                 ? button("rows", this.all_rows ? _("Show less") : _("Show all"), () => {
                     this.all_rows = !this.all_rows;
@@ -218,16 +220,24 @@ export class DiskCard {
 
     /* The users of the disk, and the commands that end their use. */
     free(facts) {
-        const disk = this.disk, commands = facts.status ? facts.status.to_free : [];
+        const disk = this.disk;
         if (!disk.Busy.length)
             return null;
         return [
             element("h3", {}, _("In use")),
             element("ul", { class: "users" }, disk.Busy.map(([kind, device, where, , command, pid]) => element(
                 "li", {}, [kind, where, device, command && pid ? command + " (" + pid + ")" : command].filter(word => word).join(" · ")))),
-            disk.State === "waiting" && commands.length ? element("p", {}, _("These commands free it:")) : null,
-            disk.State === "waiting" ? commands.map((command, i) => command_line(command, "free" + i)) : null,
+            facts.mount
+                ? button("unmount", fill(_("Unmount $0"), facts.mount), () => this.acts.unmount(disk, facts.mount))
+                : this.commands(facts)
         ];
+    }
+
+    commands(facts) {
+        const commands = facts.status ? facts.status.to_free || [] : [];
+        if (this.disk.SystemDisk || !commands.length)
+            return null;
+        return [element("p", {}, _("These commands free it:")), commands.map((command, i) => command_line(command, "free" + i))];
     }
 
     about(facts) {
@@ -296,7 +306,7 @@ export class DiskCard {
         if (is_distrusted(disk) || state.tone === "bad" && disk.State === "failed")
             made.push(button("forget", _("Try uas again…"), () => acts.forget(disk)));
         if (!disk.SystemDisk && disk.State !== "switching")
-            made.push(button("eject", _("Eject…"), () => acts.eject(disk)));
+            made.push(button("eject", _("Eject"), () => acts.eject(disk)));
         return element("div", { class: "buttons" }, made);
     }
 }

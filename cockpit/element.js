@@ -19,7 +19,7 @@ export function element(tag, attributes, ...children) {
 
 /* key: finds the control again after its card has been made again. */
 export function button(key, label, press, attributes) {
-    return element("button", { type: "button", "data-key": key, click: press, ...attributes }, label);
+    return element("button", Object.assign({ type: "button", "data-key": key, click: press }, attributes), label);
 }
 
 function copy_by_selection(text) {
@@ -62,12 +62,16 @@ export function command_line(command, key) {
                    }, { "aria-label": _("Copy") + ": " + command }));
 }
 
+/* Gives the focus to the control with this key, or to the first one. */
+export function focus_key(parent, key) {
+    const control = parent.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    (control || parent.querySelector("button") || parent).focus();
+}
+
 /* Replaces the children, and keeps the focus on the control with the same key. */
 export function replace_children(parent, ...children) {
     const had = parent.contains(document.activeElement) && document.activeElement.dataset.key;
     parent.replaceChildren(...children.flat(Infinity).filter(child => child));
-    if (had) {
-        const again = parent.querySelector(`[data-key="${CSS.escape(had)}"]`);
-        (again || parent.querySelector("button") || parent).focus();
-    }
+    if (had)
+        focus_key(parent, had);
 }

@@ -2,16 +2,14 @@
 /* The page: the list of disks, what the user asks of them, and what stands in the way. */
 /* global cockpit */
 import { Bus } from "./bus.js";
-import { boot_entry, read_service, start_service } from "./ctl.js";
+import { boot_entry, note_uses, read_service, start_service, unmount, used_lately } from "./ctl.js";
 import { ask_boot, ask_eject, ask_force, ask_forget, dialog_forget } from "./dialog.js";
 import { DiskCard, name_of } from "./disk.js";
-import { button, element, replace_children, tell } from "./element.js";
+import { error_text, is_force_needed, is_not_allowed, not_allowed } from "./errors.js";
+import { button, element, focus_key, replace_children, tell } from "./element.js";
 import { _, fill, translated } from "./words.js";
 
 const CLOCK_MS = 20000, EJECT_S = 600;
-const UNAUTHORIZED = ["org.freedesktop.DBus.Error.AccessDenied", "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired",
-    "org.freedesktop.DBus.Error.AuthFailed"];
-const OURS = "org.uasd1.Error.";
 
 const page = document.getElementById("page");
 const list = element("ul", { class: "disks", "aria-label": _("USB disks") });
@@ -20,28 +18,11 @@ const cards = new Map(); /* by Id */
 let service = "";
 let administrator = null;
 
-/* ---- errors ---- */
-
-/* uasd's text has the disk in front: "2-1:1.0: ...". */
-function text_of(error) {
-    return translated((error.message || "").replace(/^\d[\w.-]*:\d+\.\d+: /, ""));
-}
+/* ---- requests ---- */
 
 function tell_error(disk, error) {
-    const name = name_of(disk);
-    if (UNAUTHORIZED.includes(error.name) || error.problem === "access-denied" || error.problem === "not-authorized")
-        tell(_("You are not allowed to do that. Turn on administrative access first."), "bad");
-    else if (error.name === OURS + "NoSuchDisk" || error.name === "org.freedesktop.DBus.Error.UnknownObject")
-        tell(fill(_("$0 was unplugged."), name), "bad");
-    else if (error.name === OURS + "InUse")
-        tell(fill(_("$0 is in use: $1"), name, text_of(error)), "bad");
-    else if ((error.name || "").startsWith(OURS))
-        tell(text_of(error), "bad");
-    else
-        tell(fill(_("$0: uasd did not answer. Its journal has the reason."), name), "bad");
+    tell(error_text(disk, error), "bad");
 }
-
-/* ---- requests ---- */
 
 function request(disk, method, args) {
     return bus.call(disk.Id, method, args || [{}]).catch(error => tell_error(disk, error));
@@ -52,9 +33,9 @@ async function request_or_force(disk, method, word) {
     try {
         await bus.call(disk.Id, method, [word, {}]);
     } catch (error) {
-        if (error.name !== OURS + "ForceNeeded")
+        if (!is_force_needed(error))
             return tell_error(disk, error);
-        ask_force(disk, name_of(disk), text_of(error),
+        ask_force(disk, name_of(disk), error_text(disk, error),
                   () => request(disk, method, [word, { force: cockpit.variant("b", true) }]));
     }
 }
@@ -67,8 +48,8 @@ function boot_show(disk, policy) {
 }
 
 function boot_failure(error) {
-    if (error.problem === "access-denied" || error.problem === "not-authorized")
-        return _("You are not allowed to do that. Turn on administrative access first.");
+    if (is_not_allowed(error))
+        return not_allowed();
     return error.problem ? _("uasctl could not be run.") : _("The file cannot be changed.");
 }
 
@@ -84,21 +65,26 @@ const acts = {
     policy: (disk, policy) => request_or_force(disk, "SetPolicy", policy),
     forget: disk => ask_forget(disk, name_of(disk), () => request(disk, "Forget")),
     boot: disk => ask_boot(disk, name_of(disk), policy => boot_show(disk, policy), policy => boot_write(disk, policy)),
-    eject: disk => ask_eject(disk, name_of(disk), async () => {
-        tell(fill(_("Ejecting $0. Do not unplug it yet."), name_of(disk)));
-        if (await request_eject(disk))
-            tell(fill(_("$0 can be unplugged."), name_of(disk)), "good");
-    }),
+    eject: async disk => {
+        if (await used_lately(disk))
+            ask_eject(disk, name_of(disk), () => eject(disk));
+        else
+            eject(disk);
+    },
+    unmount: (disk, where) => unmount(where).catch(error => tell(is_not_allowed(error)
+        ? not_allowed()
+        : fill(_("$0 was not unmounted. A program may have opened a file there: close it, and try again."), where), "bad")),
 };
 
 /* The answer may take minutes. */
-async function request_eject(disk) {
+async function eject(disk) {
+    tell(fill(_("Ejecting $0. Do not unplug it yet."), name_of(disk)));
     try {
         await bus.call(disk.Id, "Eject", [{}], { timeout: EJECT_S * 1000 });
-        return true;
+        tell(fill(_("$0 can be unplugged."), name_of(disk)), "good");
     } catch (error) {
         tell_error(disk, error);
-        return false;
+        bus.refresh(bus.path_of(disk.Id)); /* its users */
     }
 }
 
@@ -128,8 +114,8 @@ function notice_of_service() {
         return notice("bad", _("uasd is off: the kernel command line has uasd=off."));
     case "stopped":
         return notice("bad", _("uasd is stopped: it switches no disk."),
-                      button("start", _("Start uasd"), () => start_service().catch(() => tell(administrator === false
-                          ? _("You are not allowed to do that. Turn on administrative access first.")
+                      button("start", _("Start uasd"), () => start_service().catch(error => tell(is_not_allowed(error)
+                          ? not_allowed()
                           : _("uasd could not be started. Its journal has the reason."), "bad"))));
     default:
         return null;
@@ -164,10 +150,11 @@ function port_order(a, b) {
     return a.Id.localeCompare(b.Id, "en", { numeric: true });
 }
 
+/* While uasd is away, its cards are kept, but hidden: details that were open are open again when it is back. */
 function render_disks() {
     const disks = [...bus.disks.values()].sort(port_order);
     for (const [id, card] of cards)
-        if (!bus.path_of(id)) {
+        if (bus.state === "running" && !bus.path_of(id)) {
             card.node.remove();
             cards.delete(id);
         }
@@ -190,7 +177,18 @@ function render() {
     page.dataset.state = bus.state === "gone" ? service : bus.state;
     document.getElementById("empty").hidden = !(empty && bus.state === "running");
     document.getElementById("loading").hidden = bus.state !== "loading";
-    list.hidden = document.getElementById("heads").hidden = empty;
+    if (list.hidden !== empty)
+        show_list(!empty);
+}
+
+let focused = null; /* { card, key } of the control that had the focus when the list was hidden */
+function show_list(shown) {
+    const had = document.activeElement;
+    if (!shown && list.contains(had))
+        focused = { card: had.closest(".disk"), key: had.dataset.key };
+    list.hidden = document.getElementById("heads").hidden = !shown;
+    if (shown && focused && had === document.body)
+        focus_key(focused.card, focused.key);
 }
 
 /* Several signals come at once: the page is made once for all of them. */
@@ -218,13 +216,11 @@ function theme_apply(style) {
     document.documentElement.dataset.theme = dark ? "dark" : "light";
 }
 
+/* When the user turns administrative access on or off, cockpit loads the page again. */
 function rights_watch() {
     const permission = cockpit.permission({ admin: true });
     const apply = () => {
-        const before = administrator;
         administrator = permission.allowed;
-        if (before !== null && before !== administrator)
-            bus.reopen();
         render_notices();
     };
     permission.addEventListener("changed", apply);
@@ -248,4 +244,8 @@ page.append(
 let bus = null;
 bus = new Bus(changed, job_ended);
 rights_watch();
-setInterval(render, CLOCK_MS);
+note_uses();
+setInterval(() => {
+    render();
+    note_uses();
+}, CLOCK_MS);

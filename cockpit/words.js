@@ -8,6 +8,10 @@ export const fill = (format, ...values) => cockpit.format(format, ...values);
 /* "␂FORMAT␟VALUE␟VALUE␃", as src/common/sentence.c writes it. */
 const BEGIN = "␂", VALUE = "␟", END = "␃";
 
+export function parts_of(format, ...values) {
+    return BEGIN + [format, ...values].join(VALUE) + END;
+}
+
 /* Returns where the part at `at` ends: where the next one begins, or its sentence ends. */
 function part_end(text, at) {
     let depth = 0;

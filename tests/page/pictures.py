@@ -8,6 +8,9 @@ import subprocess
 import sys
 import zlib
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../ctl'))
+from patience import until  # noqa: E402
+
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../docs/page')
 COLOUR, PALETTE, ALPHA = 2, 3, 6  # kinds of PNG
 FAR = 64  # difference of a channel that a person sees
@@ -78,6 +81,21 @@ def keep(path, name):
     subprocess.run(['pngquant', '--force', '--speed', '1', '--nofs', '--strip', '--output', os.path.join(FOLDER, name + '.png'), '64', path], check=True)
 
 
-def compare(path, name):
-    """The share of pixels by which a picture differs from the kept one."""
-    return difference(read(path), read(os.path.join(FOLDER, name + '.png')))
+def check(tab, folder, name, width=1000, height=700):
+    """Compares what a tab shows with docs/page/NAME.png. The pictures are in FOLDER first."""
+    tab.size(width, height)
+    tab.run('document.activeElement.blur(), document.querySelectorAll("#news > *").forEach(one => one.remove()), document.fonts.ready.then(() => 1)')
+    path = os.path.join(folder, name + '.png')
+    if os.environ.get('UASD_PICTURES') == 'keep':
+        tab.run('new Promise(done => setTimeout(done, 1500))')
+        tab.picture(path)
+        keep(path, name)
+
+    def same():  # sentences follow a moment after the state
+        tab.picture(path)
+        return difference(read(path), read(os.path.join(FOLDER, name + '.png'))) <= TOLERATED
+    try:
+        until(same, 'the picture is the same', 10)
+    except AssertionError:
+        shutil.copy(path, f'/tmp/{name}.png')
+        raise AssertionError(f'{name}: the picture is another one, see /tmp/{name}.png') from None

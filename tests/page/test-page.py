@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../daemon'))
-from machine import SKIPPED, TOP, Machine, main, until  # noqa: E402
+from machine import NAMES, SKIPPED, TOP, UASCTL, Machine, main, patience, stop, until  # noqa: E402
 from tree import BOOT  # noqa: E402
 import privatebus  # noqa: E402
 import chromium  # noqa: E402
@@ -31,11 +32,43 @@ BRIDGE = shutil.which('cockpit-bridge')
 CSS_MAX = 8 * 1024
 # What a control must have, and the roles that are controls.
 CONTROLS = {'button', 'radio', 'checkbox', 'combobox', 'link', 'textbox'}
-SYSTEMCTL = """#!/bin/sh
+# What the page runs besides uasctl, for the machine in the folder.
+PROGRAMS = {
+    'uasctl': '#!/bin/sh\nexec %s "$TREE" "$@"\n' % os.path.abspath(UASCTL),
+    'cat': '#!/bin/sh\ncase $1 in /proc/*) exec /bin/cat "$TREE$1";; esac\nexec /bin/cat "$@"\n',
+    'findmnt': '#!/bin/sh\n[ "$1 $2" = "--fstab --mountpoint" ] && grep -q " $3 " "$TREE/etc/fstab"\n',
+    # The mount is over, unless a file is open.
+    'umount': '#!/bin/sh\nif [ -e "$TREE/open" ]; then echo "umount: $1: target is busy." >&2; exit 32; fi\n'
+              'echo "$1" >"$TREE/unmounted"\n: >"$TREE/proc/1/mountinfo"\n: <"$TREE/dev/sdz"\n',
+    'systemctl': """#!/bin/sh
 echo "$*" >>"$TREE/systemctl-called"
 [ "$1" = show ] && cat "$TREE/systemctl-shows"
 exit 0
+""",
+}
+# An administrator's bridge: root's, at the other end of a socket. sudo would be in its place.
+ELEVATE = """#!/usr/bin/python3
+import os, selectors, socket, sys
+peer = socket.socket(socket.AF_UNIX)
+peer.connect(%r)
+ways = selectors.DefaultSelector()
+ways.register(0, selectors.EVENT_READ, peer.fileno())
+ways.register(peer, selectors.EVENT_READ, 1)
+while True:
+    for key, _ in ways.select():
+        data = os.read(key.fd, 65536)
+        if not data:
+            sys.exit()
+        while data:
+            data = data[os.write(key.data, data):]
 """
+NOT_ALLOWED = 'You are not allowed to do that. Turn on administrative access first.'
+NOT_DONE = '$0: uasd could not do that. Its journal has the reason.'
+NO_ANSWER = '$0: uasd did not answer. Its journal has the reason.'
+
+
+def fill(text):
+    return text.replace('$0', 'Maker Disk')
 
 
 def free_port():
@@ -58,12 +91,11 @@ class Page(Machine):
             for name in os.listdir(folder):
                 if name.endswith(('.js', '.html', '.css', '.json')):
                     os.symlink(os.path.abspath(os.path.join(folder, name)), os.path.join(page, name))
-        from machine import UASCTL
-        self.tree.write('bin/uasctl', f'#!/bin/sh\nexec {os.path.abspath(UASCTL)} "$TREE" "$@"\n')
-        self.tree.write('bin/systemctl', SYSTEMCTL)
-        self.tree.write('systemctl-shows', 'LoadState=loaded\n')
-        for name in 'uasctl', 'systemctl':
+        for name, text in PROGRAMS.items():
+            self.tree.write('bin/' + name, text)
             os.chmod(self.tree.path('bin/' + name), 0o755)
+        self.tree.write('systemctl-shows', 'LoadState=loaded\n')
+        self.tree.write('proc/diskstats', '8 400 sdz 1 0 8 0 0 0 0 0 0 0 0\n')
         self.env['PATH'] = self.tree.path('bin') + ':' + os.environ['PATH']
         self.env['XDG_DATA_HOME'] = os.path.join(self.dir, 'share')
         self.env['XDG_CONFIG_DIRS'] = self.dir
@@ -91,6 +123,11 @@ class Page(Machine):
 
     def show(self, language='en', theme='light', user=()):
         """The page, without cockpit's shell."""
+        tab = self.loading(language, theme, user)
+        tab.until('document.getElementById("page").dataset.state !== "loading"', 'the page knows the state')
+        return tab
+
+    def loading(self, language='en', theme='light', user=()):
         self.start([*user, WS, '--no-tls', '--address=127.0.0.1', f'--port={self.port}', '--local-session=' + BRIDGE], stdout=self.said, stderr=self.said)
 
         def listens():
@@ -104,7 +141,6 @@ class Page(Machine):
         tab.cookie('CockpitLang', language, address)
         tab.call('Page.addScriptToEvaluateOnNewDocument', source=f'localStorage.setItem("shell:style", "{theme}")')
         tab.open(address)
-        tab.until('document.getElementById("page").dataset.state !== "loading"', 'the page knows the state')
         return tab
 
     def opened(self, **more):
@@ -115,23 +151,7 @@ class Page(Machine):
         return tab
 
     def picture(self, tab, name, width=1000, height=700):
-        """Compares what is shown with docs/page/NAME.png."""
-        tab.size(width, height)
-        tab.run('document.activeElement.blur(), document.querySelectorAll("#news > *").forEach(one => one.remove()), document.fonts.ready.then(() => 1)')
-        path = os.path.join(self.dir, name + '.png')
-        if os.environ.get('UASD_PICTURES') == 'keep':
-            tab.run('new Promise(done => setTimeout(done, 1500))')
-            tab.picture(path)
-            pictures.keep(path, name)
-
-        def same():  # sentences follow a moment after the state
-            tab.picture(path)
-            return pictures.compare(path, name) <= pictures.TOLERATED
-        try:
-            until(same, 'the picture is the same', 10)
-        except AssertionError:
-            shutil.copy(path, f'/tmp/{name}.png')
-            self.fail(f'{name}: the picture is another one, see /tmp/{name}.png')
+        pictures.check(tab, self.dir, name, width, height)
         tab.size(1440)
 
     # The list
@@ -148,6 +168,16 @@ class Page(Machine):
         tab.shows('try a USB 3 port of the machine')
         tab.until('document.querySelector(".details .rows")', 'uasctl has answered')
         self.picture(tab, 'list', height=900)
+
+    def test_loading(self):
+        self.start_bus()
+        daemon = self.start_on_bus()
+        stop(daemon)
+        tab = self.loading()
+        tab.shows('Reading the disks…')
+        daemon.send_signal(signal.SIGCONT)
+        tab.shows('Maker Disk')
+        self.assertNotIn('Reading the disks…', tab.text())
 
     def test_hot_plug(self):
         "A disk appears within two seconds after uasd knows it, and disappears. With none the page says so."
@@ -300,13 +330,74 @@ class Page(Machine):
         self.driver_is('uas')
 
     def test_eject(self):
+        "The page asks first if the disk was used in the last ten seconds, or if it cannot know."
         self.both()
         self.play('#!/bin/sh\necho "END 0 eject It is stopped."\n')
         tab = self.opened()
-        tab.click('[data-key=eject]')
-        tab.shows('Eject Maker Disk?')
+
+        def asks():
+            tab.click('[data-key=eject]')
+            tab.shows('Eject Maker Disk?')
+        asks()
+        tab.press('Escape')
+        tab.run('const now = Date.now; window.later = 0; Date.now = () => now() + later')
+        self.tree.write('proc/diskstats', '8 400 sdz 2 0 16 0 0 0 0 0 0 0 0\n')
+        tab.run('later = 11000')
+        asks()
         tab.click('dialog .primary')
         tab.shows('Maker Disk can be unplugged.')
+        tab.run('document.getElementById("news").replaceChildren(), later = 22000')
+        tab.click('[data-key=eject]')
+        tab.shows('Maker Disk can be unplugged.')
+        self.assertFalse(tab.run('Boolean(document.querySelector("dialog"))'))
+
+    def test_eject_in_use(self):
+        "What keeps the disk busy is in the details, with the command that frees it."
+        self.both()
+        self.tree.write('proc/diskstats', '')
+        self.plays_switch('echo "END 3 claim in use: mount of sdz at /mnt/data"', 'exit 3')
+        tab = self.opened()
+        self.mount('/mnt/data')
+        tab.click('[data-key=eject]')
+        tab.click('dialog .primary')
+        tab.shows('Maker Disk is in use. Its details show by what.')
+        tab.shows('umount /mnt/data')
+        self.assertEqual(tab.run('document.querySelector(".users").innerText'), 'mount · /mnt/data · sdz')
+
+    def mount(self, where):
+        """After the start of uasd, which needs a real mount table to hear of changes."""
+        os.unlink(self.tree.path('proc/1/mountinfo'))
+        self.tree.write('proc/1/mountinfo', f'30 1 8:400 / {where} rw - ext4 /dev/sdz rw\n')
+
+    def test_unmount(self):
+        "If the one user is a mount of fstab, a button unmounts it. Otherwise there is a command."
+        self.tree.write('etc/fstab', 'LABEL=DATA /mnt/data ext4 defaults 0 2\n')
+        self.both()
+        self.mount('/mnt/data')
+        tab = self.opened()
+        self.assertFalse(tab.run('Boolean(document.querySelector("[data-key=unmount]"))'), 'nothing waits')
+        tab.click('[data-key=switch]')
+        tab.shows('Unmount /mnt/data')
+        self.assertFalse(tab.run('Boolean(document.querySelector("[data-key=free0]"))'))
+        self.picture(tab, 'unmount', height=900)
+        self.tree.write('open', '')
+        tab.click('[data-key=unmount]')
+        tab.shows('/mnt/data was not unmounted. A program may have opened a file there: close it, and try again.')
+        self.assertNotIn('target is busy', tab.text())
+        os.unlink(self.tree.path('open'))
+        tab.click('[data-key=unmount]')
+        self.driver_is('usb-storage')
+        tab.until('!document.querySelector("[data-key=unmount]")', 'it is not in use any more')
+
+    def test_unmount_elsewhere(self):
+        self.tree.write('etc/fstab', 'LABEL=DATA /mnt/other ext4 defaults 0 2\n')
+        self.both()
+        self.mount('/mnt/data')
+        tab = self.opened()
+        tab.click('[data-key=switch]')
+        tab.shows('waiting for /mnt/data')
+        tab.until('document.querySelector("[data-key=free0]")', 'its command is shown')
+        self.assertFalse(tab.run('Boolean(document.querySelector("[data-key=unmount]"))'))
 
     def test_rolled_back(self):
         self.warns('ROLLED_BACK')
@@ -315,8 +406,18 @@ class Page(Machine):
         tab = self.opened()
         tab.click('[data-key=switch]')
         tab.until('document.querySelector(".state").innerText === "rolled back"', 'the state is shown')
-        tab.shows('The disk did not come back.')
+        tab.shows('The disk did not come back. (step bind)')
+        tab.shows('Show the journal of uasd')
         self.picture(tab, 'rolled-back', height=900)
+
+    def test_failed(self):
+        self.warns('FAILED')
+        self.both()
+        self.plays_switch('echo "END 1 bind The driver did not take it."', 'exit 1')
+        tab = self.opened()
+        tab.click('[data-key=switch]')
+        tab.until('document.querySelector(".state").innerText === "failed"', 'the state is shown')
+        tab.shows('The driver did not take it. (step bind)')
 
     def test_distrusted(self):
         self.tree.write('etc/uasd/history', 'generation=1\n1209:5a5a:S1@0000:00:14.0/ss/1=state=distrusted firmware=0214 '
@@ -360,20 +461,37 @@ class Page(Machine):
         tab.shows('The disk was unplugged. Nothing was done.')
 
     def test_killed(self):
-        "uasd dies and comes back; the details stay open."
+        "uasd dies and comes back. The details stay open, with the focus where it was."
         self.start_bus()
         daemon = self.start_on_bus()
-        tab = self.show()
-        tab.shows('Maker Disk')
+        tab = self.opened()
+        tab.run('document.querySelector("[data-key=switch]").focus()')
         daemon.kill()
         daemon.wait()
         tab.shows('uasd is stopped')
         self.picture(tab, 'stopped', 800, 300)
         tab.click('[data-key=start]')
         until(lambda: 'start uasd.service' in self.systemctl_called(), 'the unit is started')
+        tab.run('document.activeElement.blur()')
         self.start_on_bus()
-        tab.shows('Maker Disk')
+        tab.shows('Switch to usb-storage')
         tab.until('!document.querySelector(".notice.bad")', 'the notice is gone')
+        self.assertEqual(tab.run('document.activeElement.dataset.key'), 'switch')
+
+    def test_another_disk_meanwhile(self):
+        "A disk that was unplugged while uasd was away has no card any more."
+        self.start_bus()
+        daemon = self.start_on_bus()
+        tab = self.opened()
+        daemon.kill()
+        daemon.wait()
+        tab.shows('uasd is stopped')
+        self.tree.remove('2-1', 'sdz')
+        self.tree.disk('2-2', 'sdy', 'uas', product='Other', serial='S2')
+        self.start_on_bus()
+        tab.shows('Maker Other')
+        self.assertEqual(tab.run('document.querySelectorAll(".disk").length'), 1)
+        self.assertFalse(tab.run('Boolean(document.querySelector(".details"))'))
 
     def systemctl_called(self):
         with open(self.tree.path('systemctl-called')) as file:
@@ -383,6 +501,11 @@ class Page(Machine):
         self.tree.write('systemctl-shows', 'LoadState=not-found\n')
         self.start_bus()
         self.show().shows('uasd is not installed')
+
+    def test_off(self):
+        self.tree.write('proc/cmdline', 'root=/dev/vda uasd=off\n')
+        self.start_bus()
+        self.show().shows('uasd is off: the kernel command line has uasd=off.')
 
     def test_bus_again(self):
         "The bus goes away and comes back."
@@ -415,6 +538,93 @@ class Page(Machine):
             self.assertNotIn('org.', tab.text())
         self.assertTrue(tab.run('document.querySelector("[data-key=policy-auto]").checked'))
         self.assertEqual(self.calls(), 0)
+
+    @unittest.skipUnless(os.geteuid() == 0, 'root makes the ordinary user')
+    def test_rights(self):
+        "Administrative access can be turned on while the page is open, and off again."
+        self.both()
+        for folder in self.dir, self.tree.top:
+            os.chmod(folder, 0o755)
+        self.env['HOME'] = self.dir
+        bridge = os.path.join(self.dir, 'share/cockpit/elevate')
+        os.makedirs(bridge)
+        with open(os.path.join(bridge, 'manifest.json'), 'w') as file:
+            json.dump({'bridges': [{'privileged': True, 'label': 'root', 'spawn': [self.tree.path('bin/elevate')]}]}, file)
+        self.tree.write('bin/elevate', ELEVATE % os.path.join(self.dir, 'root'))
+        os.chmod(self.tree.path('bin/elevate'), 0o755)
+        door = socket.socket(socket.AF_UNIX)
+        self.addCleanup(door.close)
+        door.bind(os.path.join(self.dir, 'root'))
+        os.chmod(os.path.join(self.dir, 'root'), 0o666)
+        door.listen()
+        tab = self.opened(user=['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups'])
+        tab.shows('You can look, but not change anything.')
+        tab.click('[data-key=switch]')
+        tab.shows('You are not allowed to do that.')
+
+        def superuser(method, *args):
+            tab.run('void cockpit.dbus(null, { bus: "internal" }).call("/superuser", "cockpit.Superuser", %s, %s).catch(error => console.error(error.message))'
+                    % (json.dumps(method), json.dumps(args)))
+        superuser('Start', 'elevate')
+        door.settimeout(patience())
+        peer, _ = door.accept()
+        with peer:
+            self.start([BRIDGE], stdin=peer, stdout=peer, stderr=self.said)
+        tab.until('document.querySelector(".disk") && !document.querySelector(".notice")', 'the page has the rights')
+        tab.click('.opener')  # cockpit loads the page again
+        tab.click('[data-key=switch]')
+        self.driver_is('usb-storage')
+        superuser('Stop')
+        tab.shows('You can look, but not change anything.')
+
+    def test_errors(self):
+        "Each error that uasd can return has its sentence, in both languages."
+        sources = ''
+        for folder, _, names in os.walk(os.path.join(TOP, 'src/daemon')):
+            for name in names:
+                with open(os.path.join(folder, name)) as file:
+                    sources += file.read()
+        macros = dict(re.findall(r'#define (UASD_BUS_ERROR_\w+) "(.*)"', NAMES))
+        for macro in re.findall(r'\bSD_BUS_ERROR_[A-Z_]+\b', sources):
+            macros[macro] = 'org.freedesktop.DBus.Error.' + macro[len('SD_BUS_ERROR_'):].title().replace('_', '')
+        for macro in 'SD_BUS_ERROR_NULL', 'SD_BUS_ERROR_UNKNOWN_OBJECT', 'UASD_BUS_ERROR_NO_SUCH_DISK':
+            del macros[macro]
+        self.both()
+        with open(os.path.join(CATALOGUES, 'po.de.js')) as file:
+            german = json.loads(re.search(r'(?s)cockpit\.locale\((.*)\);', file.read())[1])
+        for language in 'en', 'de':
+            tab = self.show(language=language)
+
+            def sentence(name, message, problem=None):
+                return tab.run('import(new URL("errors.js", location.href)).then(errors => errors.error_text(%s, %s))' % (
+                    json.dumps({'Id': '2-1:1.0', 'Manufacturer': 'Maker', 'Product': 'Disk', 'Lease': 'a benchmark of both'}),
+                    json.dumps({'name': name, 'message': message, 'problem': problem})))
+
+            def translation(text):
+                return german[text][1] if language == 'de' else text
+            # The sentences of uasd. Those for other names may be raw.
+            own = {'Incapable', 'Refused', 'ForceNeeded', 'InUse', 'Stopping', 'LimitsExceeded'}
+            said = [(macros[macro], eval('(' + text + ')')) for macro, text in re.findall(
+                r'bus_error_set\([^;]*?,\s*(\w+),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)', sources) if macros.get(macro, '').split('.')[-1] in own]
+            self.assertGreater(len(said), 12)
+            said += [('org.uasd1.Error.Incapable', '%s: this disk speaks only UAS'), ('org.uasd1.Error.ForceNeeded', '%s: Its policy was set with force.')]
+            for name, text in said:
+                if text == '%s: %s':
+                    continue
+                wanted = text if text in german else text.removeprefix('%s: ')
+                wanted = 'Maker Disk: ' * (wanted != text) + translation(wanted)
+                for value in 'Maker Disk', 'a benchmark of both':
+                    wanted = wanted.replace('%s', value, 1)
+                self.assertEqual(sentence(name, text.replace('%s', '2-1:1.0', 1).replace('%s', 'a benchmark of both')), wanted)
+            for name in 'org.uasd1.Error.NoSuchDisk', 'org.freedesktop.DBus.Error.UnknownObject':
+                self.assertEqual(sentence(name, 'raw'), fill(translation('$0 was unplugged.')))
+            for name in {*macros.values(), 'System.Error.ENOSPC'}:
+                if name.split('.')[-1] not in own:
+                    refused = name.split('.')[-1] in ('AccessDenied', 'InteractiveAuthorizationRequired')
+                    self.assertEqual(sentence(name, 'raw'), fill(translation(NOT_ALLOWED if refused else NOT_DONE)), name)
+            for name, problem in ('org.freedesktop.DBus.Error.NoReply', None), (None, 'disconnected'):
+                self.assertEqual(sentence(name, 'raw', problem), fill(translation(NO_ANSWER)))
+            self.assertEqual(sentence(None, 'raw', 'access-denied'), translation(NOT_ALLOWED))
 
     # Languages, themes, readers
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "common/exit-codes.h"
+#include "common/gettext.h"
 #include "common/names.h"
 #include "common/util.h"
 #include "core/history.h"
@@ -195,8 +196,8 @@ static int call_refuse_impossible(const struct call *c, enum driver target)
         if (uas && (target != DRIVER_USB_STORAGE || f->caps.bot))
                 return 0;
         return bus_error_set(c->error, UASD_BUS_ERROR_INCAPABLE, "%s: %s", f->interface,
-                             uas ? "this disk speaks only UAS"
-                                 : "this disk does not offer UAS completely");
+                             uas ? N_("this disk speaks only UAS")
+                                 : N_("this disk does not offer UAS completely"));
 }
 
 static const char *refusal_bus_error(const struct refusal *no)
