@@ -100,8 +100,11 @@ static int entry_on_unbound(sd_event_source *s, usec_t usec, void *data)
  */
 static void module_look_ahead(struct entry *e)
 {
-        if (!e->module_looked &&
-            uas_module_state(&e->manager->roots, e->manager->config.module, &e->module_seen) < 0)
+        const struct facts *f = &e->life.disk.facts;
+
+        if (e->module_looked || !f->caps.uas || !f->caps.bot)
+                return;
+        if (uas_module_state(&e->manager->roots, e->manager->config.module, &e->module_seen) < 0)
                 e->module_seen = UAS_MODULE_UNKNOWN;
         e->module_looked = true;
 }
@@ -129,11 +132,9 @@ static void entry_note_unbound(struct entry *e, struct facts *f)
                                          now + UNBOUND_USEC, 0, entry_on_unbound, e);
         if (e->unbound)
                 (void) sd_event_source_get_time(e->unbound, &until);
-        if (now < until) {
+        if (now < until)
                 f->just_unbound = true;
-                if (f->caps.uas && f->caps.bot)
-                        module_look_ahead(e);
-        } else if (f->caps.uas && (f->driver == DRIVER_NONE || f->driver == DRIVER_USB_STORAGE))
+        else if (f->caps.uas && (f->driver == DRIVER_NONE || f->driver == DRIVER_USB_STORAGE))
                 module_complete(e, f);
 }
 
@@ -261,6 +262,8 @@ static void rescan_how(struct manager *m, const char *name, enum event_type how)
                 event_hooks_link(e);
         } else if (!streq(before, after))
                 bus_disk_changed(e);
+        if (e->life.disk.facts.just_unbound) /* clients have the new disk already */
+                module_look_ahead(e);
 }
 
 void rescan_disk(struct manager *m, const char *interface)
