@@ -7,7 +7,7 @@ import { read_bench, read_events, read_plain_mount, read_rows, read_status } fro
 
 const ROLLED_BACK = 7; /* exit status of uasctl */
 const ROWS_BRIEF = 3, CHART_WIDTH = 320, CHART_ROW = 44;
-const JOURNAL = "/system/logs#/?prio=debug&service=uasd.service"; /* a page of Cockpit */
+const JOURNAL = "/system/logs/#/?prio=debug&service=uasd.service"; /* of Cockpit, as its page of services links to it */
 const DISTRUST = ["distrusted", "trial-failed"];
 
 const POLICIES = {

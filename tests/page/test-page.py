@@ -43,6 +43,7 @@ PROGRAMS = {
     'systemctl': """#!/bin/sh
 echo "$*" >>"$TREE/systemctl-called"
 [ "$1" = show ] && cat "$TREE/systemctl-shows"
+if [ -e "$TREE/start-fails" ]; then echo "Job for uasd.service failed." >&2; exit 1; fi
 exit 0
 """,
 }
@@ -197,6 +198,8 @@ class Page(Machine):
         self.both()
         tab = self.show()
         tab.until('document.querySelectorAll(".disk").length === 101', 'all disks are shown', 10)
+        tab.click('.opener')
+        tab.until('document.querySelector(".details .rows")', 'uasctl has answered')
         for width in 360, 768, 1440:
             tab.size(width)
             self.assertLessEqual(tab.run('document.documentElement.scrollWidth'), width)
@@ -320,6 +323,8 @@ class Page(Machine):
         tab.shows('Force Maker Disk?')
         self.assertTrue(tab.run('document.querySelector(".risk").disabled'))
         self.picture(tab, 'force', 800, 600)
+        tab.size(360)
+        self.assertLessEqual(tab.run('document.querySelector("dialog").getBoundingClientRect().right'), 360)
         tab.run('document.querySelector("dialog [data-key=sure]").focus()')
         tab.press('Escape')
         tab.until('!document.querySelector("dialog") && document.activeElement.dataset.key === "switch"', 'it is closed, and its button has the focus')
@@ -393,11 +398,10 @@ class Page(Machine):
         self.tree.write('etc/fstab', 'LABEL=DATA /mnt/other ext4 defaults 0 2\n')
         self.both()
         self.mount('/mnt/data')
+        self.switch()
         tab = self.opened()
-        tab.click('[data-key=switch]')
         tab.shows('waiting for /mnt/data')
-        tab.until('document.querySelector("[data-key=free0]")', 'its command is shown')
-        self.assertFalse(tab.run('Boolean(document.querySelector("[data-key=unmount]"))'))
+        self.assertEqual(tab.run('[...document.querySelectorAll("[data-key=unmount], [data-key=free0]")].map(one => one.dataset.key)'), ['free0'])
 
     def test_rolled_back(self):
         self.warns('ROLLED_BACK')
@@ -409,6 +413,9 @@ class Page(Machine):
         tab.shows('The disk did not come back. (step bind)')
         tab.shows('Show the journal of uasd')
         self.picture(tab, 'rolled-back', height=900)
+        tab.run('cockpit.jump = path => { window.jumped = path; }')
+        tab.click('[data-key=log]')
+        self.assertEqual(tab.run('jumped'), '/system/logs/#/?prio=debug&service=uasd.service')
 
     def test_failed(self):
         self.warns('FAILED')
@@ -447,6 +454,11 @@ class Page(Machine):
         self.picture(tab, 'boot-entry', 800, 700)
         tab.click('dialog .primary')
         tab.shows('Restart the machine to apply it.')
+        tab.click('[data-key=boot]')
+        tab.until('document.querySelector("dialog .primary") && !document.querySelector("dialog .primary").disabled', 'it can be written once more')
+        os.unlink(self.tree.path('boot/firmware/cmdline.txt'))
+        tab.click('dialog .primary')
+        tab.shows('The file cannot be changed.')
 
     # What goes wrong
 
@@ -501,6 +513,15 @@ class Page(Machine):
         self.tree.write('systemctl-shows', 'LoadState=not-found\n')
         self.start_bus()
         self.show().shows('uasd is not installed')
+
+    def test_start_fails(self):
+        self.start_bus()
+        tab = self.show()
+        tab.shows('uasd is stopped')
+        self.tree.write('start-fails', '')
+        tab.click('[data-key=start]')
+        tab.shows('uasd could not be started. Its journal has the reason.')
+        self.assertNotIn('Job for', tab.text())
 
     def test_off(self):
         self.tree.write('proc/cmdline', 'root=/dev/vda uasd=off\n')
@@ -682,6 +703,29 @@ class Page(Machine):
             tab.press('Escape')
             tab.until('!document.querySelector("dialog")', 'it is closed')
         self.assertIn(('heading', 'USB disks'), tree)
+
+    def test_keyboard(self):
+        "Tab reaches each control, also of a dialogue, and each shows that it has the focus."
+        self.both()
+        self.mount('/mnt/data')
+        tab = self.opened()
+        tab.click('[data-key=switch]')
+        tab.until('document.querySelector("[data-key=free0]")', 'its commands are shown')
+
+        def reached(inside):
+            tab.run(f'document.querySelectorAll("{inside} button, {inside} input").forEach(one => one.dataset.reached = "")')
+            for _ in range(40):
+                tab.press('Tab')
+                tab.run('document.activeElement !== document.body && (document.activeElement.dataset.reached = getComputedStyle(document.activeElement).outlineStyle)')
+            return tab.run(f'[...document.querySelectorAll("{inside} button:enabled, {inside} input:enabled")].filter(one => one.type !== "radio" || one.checked)'
+                           '.map(one => [one.dataset.key, one.dataset.reached])')
+        for place in 'main', 'dialog':
+            found = reached(place)
+            self.assertGreater(len(found), 1)
+            self.assertEqual([one for one in found if one[1] != 'solid'], [])
+            if place == 'main':
+                tab.click('[data-key=eject]')
+                tab.until('document.querySelector("dialog")', 'it asks')
 
     def test_css(self):
         self.assertLessEqual(os.path.getsize(os.path.join(TOP, 'cockpit/uasd.css')), CSS_MAX)
