@@ -129,12 +129,39 @@ static void test_at_once(void **state)
         }
 }
 
+/* Each of the three waits while the trial is put on record. Then the disk is not touched. */
+static void test_waits(void **state)
+{
+        static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
+
+        for (size_t i = 0; i < ELEMENTSOF(numbers); i++) {
+                const struct scene s = {.from = DRIVER_USB_STORAGE,
+                                        .to = DRIVER_UAS,
+                                        .partitions = 1,
+                                        .signals = true,
+                                        .hooks = {{.op = "write history",
+                                                   .nth = 1,
+                                                   .what = HOOK_SIGNAL,
+                                                   .error = numbers[i]}}};
+                struct result r = {0};
+
+                scene_make(&s);
+                scene_switch_in_child(&s, &r);
+                assert_int_equal(r.code, UASD_EXIT_DEFERRED);
+                assert_int_equal(fake->usb[0].touched, 0);
+                assert_null(scene_wrong(&s));
+                scene_remove();
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_signals),
-                                           cmocka_unit_test(test_at_once)};
+                                           cmocka_unit_test(test_at_once),
+                                           cmocka_unit_test(test_waits)};
 
-        /* a shell without job control leaves it ignored; uasd-switch respects that */
+        /* a shell without job control leaves these ignored; uasd-switch respects that */
+        (void) signal(SIGHUP, SIG_DFL);
         (void) signal(SIGINT, SIG_DFL);
 
         return cmocka_run_group_tests(tests, NULL, NULL);
