@@ -169,7 +169,8 @@ static struct unread unread;
 static char *of(int fd, bool partly, int error)
 {
         struct claimed nodes[] = {{.fd = fd, .lun = 3, .whole = true},
-                                  {.fd = -1, .lun = 3, .name = "a partition"}};
+                                  {.fd = -1, .lun = 3, .name = "a partition"},
+                                  {.fd = -1, .whole = true, .name = "beyond the last"}};
         char *text = NULL;
 
         unread = (struct unread){};

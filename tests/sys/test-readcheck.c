@@ -128,7 +128,8 @@ static int check(struct tree *t, usec_t usec)
         struct claimed nodes[] = {{.fd = -1, .name = "sda1"},
                                   {.fd = openat(t->roots.dev, "sda", O_RDONLY | O_CLOEXEC),
                                    .name = "sda",
-                                   .whole = true}};
+                                   .whole = true},
+                                  {.fd = -1, .whole = true, .name = "beyond the last"}};
         int r;
 
         n_offsets = taken = destroyed = n_alone = 0;
