@@ -378,6 +378,11 @@ static void test_lines(void **state)
         assert_int_equal(state_read(t.roots.run, "a/nothing", see_line, &s), 0);
         assert_int_equal(state_read(t.roots.run, "nothing/x", see_line, &s), 0);
         assert_int_equal(state_read(t.roots.run, "a/x/y", see_line, &s), -ENOTDIR);
+        assert_int_equal(state_remove(t.roots.run, "a/x/y"), 0);
+        assert_int_equal(state_remove(t.roots.run, "nothing/x"), 0);
+        memset(large, 'a', NAME_MAX + 1);
+        large[NAME_MAX + 1] = '/';
+        assert_int_equal(state_remove(t.roots.run, large), -ENAMETOOLONG);
         assert_int_equal(state_read(t.roots.run, "a", see_line, &s), -EIO);
         assert_int_equal(mkfifoat(t.roots.run, "a/fifo", 0600), 0);
         assert_int_equal(state_read(t.roots.run, "a/fifo", see_line, &s), -EIO);
