@@ -182,6 +182,16 @@ class Lease(unittest.TestCase):
                 self.assertEqual([s['count'] for s in signs], [times] * n, record)
             self.assertEqual(self.order(p, 'watch')['signs'], [])
             self.end(p)
+        # Several kinds, and another part is to blame for one of them.
+        p, _ = self.begin('sda', 'kernel')
+        self.order(p, 'watch')
+        for record in line(abort), line('scsi host3: uas_post_reset: alloc streams error -12 after reset', device='+scsi:host3'), line(abort):
+            with open(self.tree.path('dev/kmsg'), 'a') as f:
+                f.write(record)
+            signs = self.order(p, 'look')['signs']
+        self.assertEqual(signs, [{'what': 'commands were not answered in time', 'count': 2, 'blame': None},
+                                 {'what': 'it had no streams after a reset', 'count': 1, 'blame': 'the USB controller'}])
+        self.end(p)
 
     def test_kernel(self):
         """Without uasd it reads the disk, and has neither lease nor switch."""
