@@ -152,8 +152,9 @@ static void offer_disks(const struct completion *c)
                 puts(":files");
                 return;
         }
-        if (roots_open(&roots, c->root) < 0 || usb_disk_enumerate(&roots, &interfaces) < 0)
+        if (roots_open(&roots, c->root) < 0)
                 return;
+        (void) usb_disk_enumerate(&roots, &interfaces);
         for (char **i = interfaces; i && *i; i++)
                 offer_disk(&roots, *i);
 }

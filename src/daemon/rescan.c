@@ -285,8 +285,8 @@ void rescan_all(struct manager *m)
                 before = TAILQ_PREV(e, entry_list, link);
                 rescan_disk(m, e->life.disk.facts.interface);
         }
-        if (usb_disk_enumerate(&m->roots, &names) >= 0)
-                for (char **n = names; n && *n; n++)
-                        if (!disk_find(m, *n))
-                                rescan_disk(m, *n);
+        (void) usb_disk_enumerate(&m->roots, &names);
+        for (char **n = names; n && *n; n++)
+                if (!disk_find(m, *n))
+                        rescan_disk(m, *n);
 }

@@ -59,8 +59,7 @@ static void event_files_in_child(const struct roots *roots, void *data, int out)
 {
         _cleanup_strv_ char **names = NULL;
 
-        if (dir_list(roots->run, RUN_EVENT, "", &names) < 0)
-                return;
+        (void) dir_list(roots->run, RUN_EVENT, "", &names);
         for (char **n = names; n && *n; n++)
                 event_file_start(roots, *n);
 }
@@ -250,8 +249,7 @@ void event_hooks_run(const struct manager *m, const char *file)
         for (char *rest = text, *line; n <= EVENT_FACTS_MAX && (line = strsep(&rest, "\n"));)
                 if (startswith(line, "UASD_"))
                         env[n++] = line;
-        if (dir_list(m->roots.etc, ETC_EVENT, "", &names) < 0)
-                return;
+        (void) dir_list(m->roots.etc, ETC_EVENT, "", &names);
         for (char **name = names; name && *name; name++)
                 event_hook_run(m, *name, env);
 }

@@ -58,8 +58,7 @@ static void take_in_child(const struct roots *roots, void *data, int out)
         const struct entry *e = data;
         _cleanup_strv_ char **names = NULL;
 
-        if (dir_list(roots->etc, ETC_TAKE_MOUNTS, "", &names) < 0)
-                return;
+        (void) dir_list(roots->etc, ETC_TAKE_MOUNTS, "", &names);
         for (char **n = names; n && *n; n++) {
                 int r = take_note(roots, e, *n);
 
