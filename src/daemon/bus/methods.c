@@ -328,7 +328,7 @@ static int call_answer(struct call *c, int r)
         if (r < 0)
                 return r;
         bus_call_return_later(c->manager, call_handle(c), NULL);
-        return 1;
+        return 0;
 }
 
 static int do_release(struct call *c)
