@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasd for a machine in a folder, on a private bus: the child that looks for users by name."""
 
+import json
 import os
 import re
 import signal
@@ -80,9 +81,28 @@ class Look(Machine):
         self.assertRegex(self.ctl('list').stdout, ' waiting: dm-9 ')  # the table names the first user of a disk that waits
         end = until(self.opens_table, 'a process reads the table')
         self.assertEqual(self.disk()['state'], 'waiting')  # uasd answers
+        os.write(end, b'30 1 8:400 / /mnt/other rw - ext4 /dev/sdz rw\n')
         os.close(end)
         until(lambda: 'PropertiesChanged' in listener.readline(), 'the bus hears of it')
-        self.assertEqual([one[0] for one in self.managed_disks()[0]['Busy']], ['holder'])
+        self.assertEqual(sorted(one[0] for one in self.managed_disks()[0]['Busy']), ['holder', 'mount'])
+
+    def test_asked_in_vain(self):
+        "A query that takes long and finds the same users makes no signal: a client that asks at each signal would ask forever."
+        self.both()
+        self.use(True)
+        self.ctl('switch', 'sdz', 'usb-storage', code=3)
+        self.table_hangs()
+        listener = None
+        for _ in range(2):
+            let_pass(0.6)  # the users found last are too old then
+            self.managed_disks()
+            end = until(self.opens_table, 'a process reads the table')
+            listener = listener or self.listen()
+            os.close(end)
+        self.assertEqual(self.call_disk('Cancel', 'a{sv}', '0').returncode, 0)
+        first = until(lambda: [one for one in [json.loads(listener.readline())] if one['member'] == 'PropertiesChanged' and one['payload']['data'][0].endswith('Disk')],
+                      'the bus hears of the cancellation')
+        self.assertEqual(first[0]['payload']['data'][1]['State']['data'], 'settled')
 
     def test_first_walk_hangs(self):
         "The first walk takes long: the journal and the bus name at once the users that the tables show."

@@ -172,16 +172,35 @@ static void users_take_claims(struct entry *e, struct users_of *of)
         }
 }
 
-static void users_take(struct entry *e, struct users_of *of)
+static bool users_differ(const struct disk *d, const struct users_of *of)
+{
+        if (d->n_users != of->n_users)
+                return true;
+        for (size_t i = 0; i < of->n_users; i++) {
+                const struct user *a = d->users + i, *b = of->users + i;
+
+                if (a->kind != b->kind || a->pid != b->pid || !streq(a->device, b->device) ||
+                    !streq(a->where ?: "", b->where ?: "") ||
+                    !streq(a->namespace ?: "", b->namespace ?: ""))
+                        return true;
+        }
+        return false;
+}
+
+/* Returns whether they are others than before. */
+static bool users_take(struct entry *e, struct users_of *of)
 {
         struct disk *d = &e->life.disk;
+        bool others;
 
         users_without(of->users, &of->n_users, lease_pid(e));
         if (e->life.use.hidden && e->life.use.busy && d->outcome.code == UASD_EXIT_DEFERRED)
                 users_take_claims(e, of);
+        others = users_differ(d, of);
         users_free(d->users, d->n_users);
         d->users = of->users;
         d->n_users = of->n_users;
+        return others;
 }
 
 /* ---- the walk over all processes, in a child ---- */
@@ -293,8 +312,8 @@ static void walk_on_end(void *data, const struct child_end *end)
                         continue;
                 }
                 e->users_at = now_boottime();
-                users_take(e, &w->of[i]);
-                if (w->late)
+                /* A client that reads them at each signal begins the next walk. */
+                if (users_take(e, &w->of[i]) && w->late)
                         bus_disk_changed(e);
         }
         walk_free(w);
@@ -317,7 +336,7 @@ static void walk_look_quickly(struct users_walk *w)
         for (size_t i = 0; i < w->n; i++)
                 if (w->asked[i]->life.disk.n_users == 0 &&
                     users_find_each(&w->manager->roots, &w->of[i], 1, false) >= 0)
-                        users_take(w->asked[i], &w->of[i]);
+                        (void) users_take(w->asked[i], &w->of[i]);
 }
 
 /* Only one walk at a time: repeated calls of a client do not add more. */
@@ -376,6 +395,6 @@ void users_cache_refresh(struct entry *e)
         }
         if (users_find_each(&m->roots, w->of, w->n, false) >= 0)
                 for (size_t i = 0; i < w->n; i++)
-                        users_take(w->asked[i], &w->of[i]);
+                        (void) users_take(w->asked[i], &w->of[i]);
         walk_free(w);
 }
