@@ -17,7 +17,8 @@
 /*
  * uasd-hold and uasd-generator for the machine in the folder $TREE: the programs that they start
  * and /dev/kmsg are in it, and its "journal" gets what they report. They have a fourth of the time
- * for an answer, PID 1 a tenth; "limits", if it exists, gets the whole. Linked with
+ * for an answer, PID 1 a tenth; "limits", if it exists, gets the whole. No timer can be set if
+ * "no-timer" exists. Linked with
  * --wrap=execv,open64,pid1_state,child_spawn,roots_open,journal_send,timer_settime.
  */
 
@@ -99,6 +100,10 @@ int __wrap_timer_settime(timer_t timer, int flags, const struct itimerspec *new,
         note(set && timer != only ? "second timer" : "answer", (usec_t) seconds * USEC_PER_SEC);
         only = timer;
         set = true;
+        if (access(in_tree("/no-timer"), F_OK) == 0) {
+                errno = EINVAL;
+                return -1;
+        }
         return __real_timer_settime(
                 timer, flags,
                 &(struct itimerspec){.it_value = {seconds / 4, seconds % 4 * 250000000}}, old);

@@ -366,6 +366,8 @@ class Programs(unittest.TestCase):
                 self.assertEqual(p.returncode, 1)
                 p = subprocess.run([program, 'udev', 'sdz'], env=self.env, capture_output=True, text=True, preexec_fn=no_timer, timeout=patience())
                 self.assertEqual((p.returncode, p.stdout), (1, ''))
+        self.tree.write('no-timer', '')
+        self.asks(code=1)
 
     def test_usage(self):
         for args in (), ('udev',), ('udev', 'sdz', 'x'), ('release',), ('interface',), ('let-go', 'x'), ('quirks', 'x'), ('nonsense', 'x'):

@@ -352,8 +352,7 @@ static const struct {
         int (*run)(const struct roots *r, struct text *t);
         const char *written[3]; /* files: each is as before or as it should be */
         void (*make)(struct tree *t);
-        bool may_do_nothing; /* 0 without a text is no result: a hold or a move that does not begin
-                              */
+        bool may_do_nothing; /* 0 without a text is no result: a hold that does not begin */
 } functions[] = {
         FUNCTION(configuration),
         FUNCTION(interface),
@@ -373,7 +372,7 @@ static const struct {
         FUNCTION(of_namespace),
         FUNCTION(trim, "etc/uasd/trim", "var/lib/uasd/trim"),
         FUNCTION(initramfs_quirks, "var/etc/modprobe.d/zzz-uasd.conf", "var/etc/uasd/quirks"),
-        {"initramfs_moves", initramfs_moves, {}, make_initramfs, true},
+        {"initramfs_moves", initramfs_moves, {}, make_initramfs, false},
         {"begin_hold", begin_hold, {}, make_boot, true},
         {"end_hold",
          end_hold,
