@@ -12,6 +12,8 @@ import sys
 from machine import TOP, Machine, main, patience, stop, until
 
 HOLDER = os.path.join(TOP, 'tests/vm/within/leaseholder.py')
+sys.path.append(os.path.dirname(HOLDER))
+import leaseholder  # noqa: E402
 
 # Plays the claimer as well. Its claim is a lock. Like that of a block device it ends with its holder, not when the holder is
 # reaped: uasd starts the switch before that.
@@ -216,6 +218,22 @@ class Lease(Machine):
         self.driver_is('usb-storage')
         self.assertIn('NoSuchDisk', self.told(self.holder('inhibit', '9-9:1.0', 'one', '')))
 
+    def test_inhibit_too_many(self):
+        "128 inhibitors at most. The end of one makes room for another."
+        self.both()
+        peer = leaseholder.Peer(self.tree.path('run/uasd/private'))
+        self.addCleanup(peer.socket.close)
+        peer.nudge()
+        for _ in range(128):
+            self.assertTrue(peer.answer(peer.call('Inhibit', ['who', 'why']))[0])
+        good, fields, body = peer.answer(peer.call('Inhibit', ['who', 'why']))
+        self.assertEqual((good, fields[4], leaseholder.texts_of(body, 's')),
+                         (False, 'org.freedesktop.DBus.Error.LimitsExceeded', ['There are too many inhibitors already.']))
+        for fd in peer.fds:
+            os.close(fd)
+        until(lambda: peer.answer(peer.call('Inhibit', ['who', 'why']))[0], 'there is room')
+        os.close(peer.fds[-1])
+
     def test_inhibit_told(self):
         "The bus signals each begin and end, with the present list."
         self.both()
@@ -272,6 +290,15 @@ class Lease(Machine):
         until(lambda: not self.record() and self.property('Lease') == '', 'there is no lease any more')
         self.assertFalse(self.claimed())
         self.ctl('switch', 'sdz', 'usb-storage')
+
+    def test_lease_no_driver(self):
+        "The holder switches back without the name of a driver: the disk has its former one, and is still leased."
+        self.both()
+        holder = self.leased()
+        for word, driver in ('switch usb-storage', 'usb-storage'), ('switch', 'uas'):
+            self.assertEqual(self.ask(holder, word), '0 It is moved.')
+            self.assertEqual(self.disk()['driver'], driver)
+        self.assertTrue(self.record())
 
     def test_lease_odd_name(self):
         "A process chooses its name."

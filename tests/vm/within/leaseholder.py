@@ -2,7 +2,7 @@
 """Has a lease, or an inhibitor, of uasd: python3 leaseholder.py SOCKET lease DISK | inhibit DISK WHO WHY
 
 Peer to peer, by D-Bus in so many bytes: neither guests nor hosts have a module for it that passes descriptors. Says "taken" or
-"error NAME TEXT"; then a line of stdin, an answer: "switch DRIVER" the exit status and the text of its end; "wait" waits until uasd
+"error NAME TEXT"; then a line of stdin, an answer: "switch [DRIVER]" the exit status and the text of its end; "wait" waits until uasd
 hangs up; "close" closes the descriptor. The end of stdin ends it.
 """
 
@@ -164,7 +164,7 @@ def main(path, what, *texts):
     for line in sys.stdin:
         word, *rest = line.split()
         if word == "switch":
-            switch(peer, texts[0], *rest)
+            switch(peer, texts[0], *rest or [""])
         elif word == "wait":
             poll = select.poll()
             poll.register(fd, 0)
