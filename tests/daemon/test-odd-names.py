@@ -5,7 +5,7 @@
 import json
 import os
 
-from machine import Machine, main, until
+from machine import INTERFACE, Machine, main, until
 
 # Invalid UTF-8; and a well-formed noncharacter, which sd-bus refuses.
 BROKEN, NEVER = b'\xff', '\ufffe'.encode()
@@ -54,6 +54,17 @@ class Names(Machine):
     def test_claim_by_count(self):
         "The same if the driver's count shows it before the claim is tried."
         self.claimed('OPENED', ('open', 'sdz', None))
+
+    def test_claim_of_a_partition(self):
+        "The pool is on a partition, as zpool(8) makes it."
+        for name, value in ('dev', '8:401'), ('partition', '1'), ('size', '1024'):
+            self.tree.write(f'{INTERFACE}/host3/target3:0:0/3:0:0:0/block/sdz/sdz1/{name}', value + '\n')
+        self.tree.write('proc/spl/kstat/zfs/tank/state', 'ONLINE\n')
+        self.tree.write('run/udev/data/b8:401', 'E:ID_FS_TYPE=zfs_member\nE:ID_FS_LABEL_ENC=tank\n')
+        self.play("#!/bin/sh\nprintf 'OPENED sdz\\nEND 3 claim in use: sdz\\n'\nexit 3\n")
+        self.both()
+        self.ctl('switch', 'sdz', 'usb-storage', code=3)
+        until(lambda: [(one['kind'], one['where']) for one in self.told()[1]['busy']] == [('claim', 'ZFS pool tank')], 'the pool is named')
 
     def claimed(self, how, by_nobody):
         self.play(f"#!/bin/sh\nprintf '{how} sdz\\nEND 3 claim in use: sdz\\n'\nexit 3\n")
