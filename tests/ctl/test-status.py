@@ -4,6 +4,7 @@
 
 import json
 import os
+import pwd
 import re
 import shutil
 import sys
@@ -14,6 +15,7 @@ from tree import Tree
 
 PROGRAM = sys.argv[1]
 DEVICES = 'sys/devices/pci0000:00/0000:00:14.0/usb2'
+NOBODY = pwd.getpwnam('nobody').pw_uid
 COUNTS = {'iorequest_cnt': 0x1234, 'iodone_cnt': 0x1230, 'ioerr_cnt': 5, 'iotmo_cnt': 3}
 
 
@@ -82,6 +84,17 @@ class Status(unittest.TestCase):
         self.assertRegex(self.tree.run('explain', 'sdd').stdout, r'^● 2-4:1.0 \(sdd\) has no driver. It should be on uas.\n(?s:.*)\n +journalctl -k --grep 2-4:1.0\n')
         self.tree.write('etc/uasd/uasd.conf', '[uasd]\nPolicy=ignore\n')
         self.assertTrue(self.tree.run('explain', 'sdd').stdout.startswith('● 2-4:1.0 (sdd) has no driver.\n'))
+
+    @unittest.skipUnless(os.geteuid() == 0, 'only root can be another user')
+    def test_no_bus(self):
+        "An ordinary user has no other way to uasd."
+        self.tree.disk('2-1', 'sda')
+        os.chmod(self.tree.top, 0o755)
+        why = 'uasctl: the system bus (D-Bus) does not answer'
+        p = self.tree.run('list', user=NOBODY)
+        self.assertEqual((p.returncode, p.stderr), (0, why + ': uasctl reads the disks from the kernel.\n'))
+        p = self.tree.run('cancel', 'sda', user=NOBODY)
+        self.assertEqual((p.returncode, p.stderr), (1, why + ', and only uasd can do that. root reaches uasd without the bus.\n'))
 
     def test_one_unreadable(self):
         "A disk that cannot be read is named. The others are listed."
