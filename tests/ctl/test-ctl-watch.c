@@ -33,6 +33,9 @@ static const struct step steps[] = {
         /* Not understood: all are read again. */
         {CHANGED, OURS, "dancing", "held", "123",
          "changed 2-1:1.0 settled\nchanged 2-2:1.0 held\nadded 2-3:1.0 settled\n"},
+        {CHANGED, OURS, "dancing", "held", "23",
+         "removed 2-1:1.0 settled\nchanged 2-2:1.0 held\nchanged 2-3:1.0 settled\n"},
+        {ADDED, "2-1:1.0", NULL, NULL, "123", "added 2-1:1.0 settled\n"},
         {CHANGED, "2-9:1.0", "held", NULL, "123", ""},
         /* The client has missed the first signal of this disk. */
         {CHANGED, "2-4:1.0", "settled", NULL, "24", "added 2-4:1.0 settled\n"},
