@@ -178,7 +178,9 @@ stop() {
 
 start() {
         running && return 0
-        nice -n -10 $daemon </dev/null >/dev/null 2>&1 &
+        sooner='nice -n -10'
+        command -v nice >/dev/null || sooner= # not every busybox has it
+        $sooner $daemon </dev/null >/dev/null 2>&1 &
         # Until the shell has become uasd.
         n=0
         until running; do
@@ -282,8 +284,11 @@ control() {
                 ;;
         openrc)
                 has rc-service || return 0
-                if [ "$1" = start ]; then rc-update -q add uasd boot && rc-service uasd restart
-                else rc-service --ifstarted uasd stop; rc-update -q del uasd boot; fi
+                # Debian's OpenRC has nothing in the runlevel boot, and does not start it.
+                runlevel=boot
+                find /etc/runlevels/boot ! -type d ! -name uasd 2>/dev/null | grep -q . || runlevel=default
+                if [ "$1" = start ]; then rc-update -q add uasd $runlevel && rc-service uasd restart
+                else rc-service --ifstarted uasd stop; rc-update -q -a del uasd; fi
                 ;;
         sysvinit)
                 if [ "$1" = start ]; then
