@@ -24,7 +24,7 @@ export async function read_status(id) {
 
 export async function read_rows(id) {
     const answer = await ask("explain", id, "--json=parts");
-    return answer ? answer.disks[0].rows.filter(row => row.applies) : [];
+    return answer ? answer.disks[0].rows : [];
 }
 
 export async function read_events(id) {

@@ -123,6 +123,11 @@ function table_of(rows, reason) {
         row.fits && row.means && !reason.includes(translated(row.means)) ? element("p", {}, translated(row.means)) : null)));
 }
 
+/* All that is shown of a disk. The moments are left out: uasd computes them anew, and they differ by microseconds. */
+function shown_of(disk) {
+    return JSON.stringify(disk, (name, value) => name === "TrialEnds" || name === "WaitingSince" ? undefined : value);
+}
+
 export class DiskCard {
     /* acts: the requests of the page, see uasd.js. */
     constructor(acts) {
@@ -141,18 +146,25 @@ export class DiskCard {
             this.read();
     }
 
-    /* What uasctl prints, read once for each change of the disk while the details are open. */
+    /*
+     * What uasctl prints, read once for each change of the disk while the details are open. One set of programs runs at a time: on a
+     * slow machine changes come faster than their answers.
+     */
     async read() {
-        const disk = this.disk, now = JSON.stringify(disk);
-        if (this.reading === now)
+        if (this.reading)
             return;
-        this.reading = now;
-        const [status, rows, events, bench, mount] = await Promise.all(
-            [read_status(disk.Id), read_rows(disk.Id), read_events(disk.Id), read_bench(disk), read_plain_mount(disk)]);
-        if (this.reading !== now)
-            return;
-        this.facts = { status, rows, events, bench, mount };
-        this.render();
+        this.reading = true;
+        this.node.setAttribute("aria-busy", "true");
+        while (this.open && this.read_for !== shown_of(this.disk)) {
+            const disk = this.disk;
+            this.read_for = shown_of(disk);
+            const [status, rows, events, bench, mount] = await Promise.all(
+                [read_status(disk.Id), read_rows(disk.Id), read_events(disk.Id), read_bench(disk), read_plain_mount(disk)]);
+            this.facts = { status, rows, events, bench, mount };
+            this.render();
+        }
+        this.node.removeAttribute("aria-busy");
+        this.reading = false;
     }
 
     update(disk, job) {
@@ -166,7 +178,7 @@ export class DiskCard {
     /* Makes the card again only if something on it is another. */
     render() {
         const state = state_of(this.disk, this.job);
-        const now = JSON.stringify([this.disk, this.job, state, this.open, this.all_rows, this.facts]);
+        const now = JSON.stringify([shown_of(this.disk), this.job, state, this.open, this.all_rows, this.facts]);
         if (now === this.shown)
             return;
         this.shown = now;
@@ -199,7 +211,7 @@ export class DiskCard {
 
     why(facts) {
         const disk = this.disk, rows = facts.rows || [];
-        const brief = rows.filter(row => row.decides || row.fits).slice(0, ROWS_BRIEF);
+        const brief = rows.filter(row => row.applies).slice(0, ROWS_BRIEF);
         const reason = sentence_of(disk, "Reason"), advice = sentence_of(disk, "Advice");
         const [code, step] = disk.Outcome, outcome = code > 0 ? sentence_of(disk, "Outcome") : "";
         return [
@@ -258,7 +270,7 @@ export class DiskCard {
         if (!facts.events || !facts.events.length)
             return null;
         return [element("h3", {}, _("Events")), element("ul", { class: "events" }, facts.events.map(one => element(
-            "li", {}, one.time_usec ? element("time", {}, time_text(one.time_usec)) : null, " ", translated(one.text || one.event || ""))))];
+            "li", {}, one.time_usec ? element("time", {}, time_text(one.time_usec)) : null, " ", translated((one.text || one.event || "").replace(/^\d[\w.-]*:\d+\.\d+[^:]*: /, "")))))];
     }
 
     bench(facts) {

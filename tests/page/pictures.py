@@ -87,7 +87,7 @@ def check(tab, folder, name, width=1000, height=700):
     tab.run('document.activeElement.blur(), document.querySelectorAll("#news > *").forEach(one => one.remove()), document.fonts.ready.then(() => 1)')
     path = os.path.join(folder, name + '.png')
     if os.environ.get('UASD_PICTURES') == 'keep':
-        tab.run('new Promise(done => setTimeout(done, 1500))')
+        tab.until('!document.querySelector("[aria-busy]")', 'uasctl has answered')
         tab.picture(path)
         keep(path, name)
 

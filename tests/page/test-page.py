@@ -20,8 +20,8 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../daemon'))
-from machine import NAMES, SKIPPED, TOP, UASCTL, Machine, main, patience, stop, until  # noqa: E402
-from tree import BOOT  # noqa: E402
+from machine import MESSAGES, NAMES, SKIPPED, TOP, UASCTL, Machine, main, patience, stop, until  # noqa: E402
+from tree import BOOT, REMOTE  # noqa: E402
 import privatebus  # noqa: E402
 import chromium  # noqa: E402
 import pictures  # noqa: E402
@@ -246,6 +246,56 @@ class Page(Machine):
         tab.until('document.querySelector(".state").innerText === "ok"', 'it is settled')
         with open(self.tree.path('sys/class/block/sdz/uevent')) as file:
             self.assertEqual(file.read(), 'add')
+
+    def test_few_programs(self):
+        "The page runs its programs once for a change, and never several sets at a time. uasd computes moments anew each time."
+        self.both()
+        tab = self.show()
+        [disk] = self.managed_disks()
+        calls = tab.run("""import(new URL("disk.js", location.href)).then(async ({ DiskCard }) => {
+            const spawn = cockpit.spawn, card = new DiskCard({}), disk = %s, calls = [];
+            cockpit.spawn = (words, options) => { calls.push(words[2]); return spawn(words, options); };
+            const ends = async () => { while (card.reading) await new Promise(done => setTimeout(done, 20)); return calls.length; };
+            card.update(disk, null);
+            card.toggle();
+            const once = await ends();
+            for (let i = 0; i < 10; i++)
+                card.update(Object.assign({}, disk, { WaitingSince: i, TrialEnds: i }), null);
+            const again = await ends();
+            for (let i = 0; i < 10; i++)
+                card.update(Object.assign({}, disk, { ReasonId: "reason" + i }), null);
+            return [once, again, await ends()];
+        })""" % json.dumps(disk))
+        self.assertEqual(calls, [4, 4, 12])
+
+    @unittest.skipUnless(REMOTE, 'systemd-journal-remote makes the journal')
+    def test_about(self):
+        "Health, history, the last five events, and all rows of the decision."
+        self.tree.write('sys/block/sdz/device/scsi_disk/3:0:0:0/provisioning_mode', 'full\n')
+        self.tree.write('etc/uasd/history', 'generation=1\n1209:5a5a:S1@0000:00:14.0/ss/1=state=passed firmware=0214 kernel=6.1.0-test boot=- '
+                        'date=2026-11-20T15:45:07Z reason=x\n')
+        answer = {'json_format_version': [1, 0], 'smartctl': {'version': [7, 3], 'argv': ['smartctl'], 'exit_status': 0},
+                  'device': {'name': '/dev/sdz', 'info_name': '/dev/sdz [SAT]', 'type': 'sat', 'protocol': 'ATA'},
+                  'smart_status': {'passed': False}, 'temperature': {'current': 34}}
+        self.tree.write('usr/sbin/smartctl', '#!/bin/sh\nif [ "$1" = -P ]; then printf "USB Bridge:  Some chip\\nUSB Type  sat\\n"; '
+                        f"else cat <<'E'\n{json.dumps(answer)}\nE\nfi\n")
+        os.chmod(self.tree.path('usr/sbin/smartctl'), 0o755)
+        number = {name: number for number, name in MESSAGES.items()}['SWITCHED']
+        self.tree.journal(*({'MESSAGE_ID': number, 'UASD_INTERFACE': '2-1:1.0', 'UASD_USB_ID': '1209:5a5a:S1', 'PRIORITY': '5',
+                             'MESSAGE': f'2-1:1.0 sdz: end number {n}'} for n in range(1, 8)))
+        self.both()
+        tab = self.opened()
+        about = tab.run('document.querySelector("dl").innerText')
+        self.assertIn('sdz: FAILING, 34 °C', about)
+        self.assertIn('History', about)
+        events = tab.run('[...document.querySelectorAll(".events li")].map(one => one.lastChild.textContent)')
+        self.assertEqual(events[1:], [f'end number {n}' for n in (7, 6, 5, 4)])  # the first is the history
+        brief = tab.run('document.querySelectorAll(".rows li").length')
+        tab.click('[data-key=rows]')
+        self.assertGreater(tab.run('document.querySelectorAll(".rows li").length'), brief)
+        self.assertIn('no', tab.run('[...document.querySelectorAll(".rows .mark")].map(one => one.innerText)'))
+        tab.shows('Show less')
+        self.assertEqual(tab.run('document.activeElement.dataset.key'), 'rows')
 
     def test_chart(self):
         "The newest result of this disk is a chart, with the same figures for a screen reader."
