@@ -109,6 +109,8 @@ static void test_timeouts(void **state)
                 {"usr/lib/systemd/system.conf.d/x.conf",
                  "[Manager]\nDefaultDeviceTimeoutSec=infinity\n", 90},
                 {"etc/systemd/system.conf", "[Manager]\nDefaultDeviceTimeoutSecs=5\n", 90},
+                {"etc/systemd/system.conf", "[Manager]\nJobRunningTimeoutSec=5\n", 90},
+                {"etc/systemd/system/dev-sda1.device", "[Unit]\nDefaultDeviceTimeoutSec=5\n", 90},
                 {"proc/cmdline", "rootflags=\"x-systemd.device-timeout=\" root=\"x\"\n", 90},
                 {"proc/cmdline", "quiet systemd.default_device_timeout_sec=15 ro\n", 15},
                 {"proc/cmdline", "quiet systemd.default_device_timeout_sec=\"24\" ro\n", 24},
