@@ -4,14 +4,17 @@
 
 import fcntl
 import os
+import pwd
+import re
 import shutil
 import signal
 import socket
 import struct
 import subprocess
 import termios
+import unittest
 
-from machine import HELLO, UASD, Machine, main, patience, privatebus, stop, until
+from machine import HELLO, TOP, UASD, Machine, main, patience, privatebus, stop, until
 
 SEVERAL = 8000
 
@@ -47,6 +50,27 @@ class Stop(Machine):
             self.assertEqual(told(), 'STOPPING=1')
             self.assertEqual(daemon.wait(patience()), 0)
             self.assertNotIn('cannot go on', self.journal())
+
+    def uasd(self, *args, **more):
+        p = subprocess.run([UASD, self.tree.top, *args], env=self.env, capture_output=True, text=True, timeout=patience(), **more)
+        return p.returncode, p.stdout, p.stderr
+
+    def test_arguments(self):
+        with open(os.path.join(TOP, 'meson.build')) as file:
+            version = re.search(r"(?m)^  version: '(.*?)'", file.read())[1]
+        self.assertEqual(self.uasd('--version'), (0, f'uasd {version}\n', ''))
+        self.warns('uasd takes no arguments.')
+        for args in ['--version', 'x'], ['--help'], ['start'], ['--event']:
+            code, out, err = self.uasd(*args)
+            self.assertEqual((code, out), (2, ''), args)
+            self.assertIn('uasd takes no arguments. See uasd(8).', err)
+
+    @unittest.skipUnless(os.geteuid() == 0, 'only root can be another user')
+    def test_not_root(self):
+        os.chmod(self.tree.top, 0o755)
+        code, out, err = self.uasd(user=pwd.getpwnam('nobody').pw_uid)
+        self.assertEqual((code, out), (1, ''))
+        self.assertIn('only root can run uasd: this user may not write to /run', err)
 
     def test_off(self):
         "With uasd=off it is ready at once, touches nothing, and ends."
@@ -87,6 +111,21 @@ class Stop(Machine):
         fourth = self.start([UASD, self.tree.top], stderr=self.said)
         self.assertEqual(fourth.wait(patience()), 1)
         self.assertIn('cannot go on: No such file or directory', self.journal())
+
+    def test_no_folders(self):
+        "A folder in /run cannot be made: uasd does without it."
+        for name in 'hold', 'switch':
+            with self.subTest(name):
+                self.warns('cannot watch /run/uasd: a hold that ends by its timer is seen late')
+                self.tree.write('run/uasd/' + name, '')
+                bus, daemon = self.start_bus(), self.start_on_bus()
+                self.ctl('switch', 'sdz')
+                for one in daemon, bus:
+                    one.terminate()
+                    one.wait(patience())
+                self.assertEqual(self.journal().count('is seen late'), 1)
+                self.said.truncate(0)
+                os.unlink(self.tree.path('run/uasd/' + name))
 
     def test_full_socket(self):
         "A client of the private socket sends many calls and reads no answer: uasd still stops."
