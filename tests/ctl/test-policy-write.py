@@ -235,6 +235,7 @@ class PolicyWrite(unittest.TestCase):
         self.assertEqual(p.stdout.splitlines(), shown)
         self.assertIn('update-initramfs -u', p.stderr)
         self.assertEqual(self.files(), {**before, OURS: text})
+        self.assertEqual(os.stat(self.tree.path(OURS)).st_mode, 0o100644)
         self.policy('sda', 'usb-storage')
         self.assertEqual(self.files(), {**before, OURS: text})
         self.assertIn('-options', self.policy('sda', 'auto').stdout)
