@@ -172,15 +172,19 @@ class KeptOff(Machine):
         self.assertEqual(self.journal().count('have no room for 1209:5a5a:u: 1209:5a5a:S1 may start on uas.'), 1, self.journal())
 
     def test_lock(self):
-        "A bind that hangs has the lock: no process waits for it. When it ends the entry is set, without another event."
+        """A bind that hangs has the lock: no process waits for it. When it ends the entry is set, without another event. The next
+        one is waited for anew."""
         self.both()
-        with open(self.tree.path('run/uasd/quirks.lock'), 'w') as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            self.ctl('policy', 'sdz', 'usb-storage')
-            self.driver_is('usb-storage')
-            self.assertEqual(self.quirks(), '')
-        until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
-        self.assertEqual(self.journal().count('waits for it'), 1, self.journal())
+        for n, (policy, driver, before, after) in enumerate((('usb-storage', 'usb-storage', '', '1209:5a5a:u'), ('auto', 'uas', '1209:5a5a:u', ''))):
+            first = len(self.pauses())
+            with open(self.tree.path('run/uasd/quirks.lock'), 'w') as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                self.ctl('policy', 'sdz', policy)
+                self.driver_is(driver)
+                until(lambda: 100 in self.pauses()[first:], 'it waits for a moment')  # noqa: B023
+                self.assertEqual(self.quirks(), before)
+            until(lambda: self.quirks() == after, 'the parameter follows')  # noqa: B023
+            self.assertEqual(self.journal().count('waits for it'), n + 1, self.journal())
 
     def test_module_anew(self):
         """usb_storage is loaded again, and modprobe.d has the same entry that uasd had set. It belongs to modprobe.d now, and
