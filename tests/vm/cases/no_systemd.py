@@ -19,6 +19,18 @@ from within.calls import DOES
 SWITCHES = 100
 # After so many rounds with something wrong the sweep ends.
 ENOUGH = 3
+BROUGHT = "/odd/%s/ld.so --library-path /odd/%s /odd/%s/%s"
+DMSETUP = BROUGHT % (("dmsetup",) * 4)
+STRACE = BROUGHT % (("strace",) * 4) + " -qq"
+
+
+def brought(program):
+    """Files of a program of Debian 12 with its libraries."""
+    root = images.packages_layer("bookworm").tree()
+    name = os.path.basename(program)
+    return {"odd/%s/%s" % (name, name): pathlib.Path(root + program),
+            **{"odd/%s/%s" % (name, "ld.so" if library.startswith("ld-linux") else library): path
+               for library, path in busybox.libraries(root, program).items()}}
 
 
 def refused(guest, words, *said):
@@ -72,9 +84,14 @@ def without_uasd(vm):
 
 @case(tier="full", image="busybox", product=False)
 def ends_of_uses(vm):
-    "A loop device, and a process that opened the disk by another node, keep it where it is. uasd hears of each end without udevd."
+    "A loop device, a device of device mapper, and a process that opened the disk by another node, keep it where it is. uasd hears of each end."
     disk = vm.disk(label="DATA")
-    guest = bundled.on_storage(vm, disk)
+    with context.clock_stopped():
+        mapper = next(pathlib.Path(busybox.tree().tree()).glob("lib/modules/*/kernel/drivers/md/dm-mod.ko"))
+        more = {**brought("/usr/sbin/dmsetup"), "odd/dm-mod.ko": mapper}
+    guest = bundled.boot(vm, disk, conf="Policy=usb-storage\n", more=more)
+    guest.wait_disk(disk.interface, driver="usb-storage")
+    only_disk(guest, "settled")
     guest.run("mount -t ext4 /dev/sda1 /mnt && dd if=/dev/zero of=/mnt/file bs=1M count=1 && losetup /dev/loop0 /mnt/file && umount -l /mnt", check=True)
     guest.run("uasctl policy sda uas", check=True)
     names(guest, "loop of sda1")
@@ -86,6 +103,17 @@ def ends_of_uses(vm):
     names(guest, "by sleep")
     guest.run("kill $(pidof sleep)", check=True)
     guest.wait_disk(disk.interface, driver="usb-storage", timeout=10)
+    # As LUKS and LVM use it. No udevd makes links of it.
+    guest.wait_until("test -b /dev/sda1")
+    size = guest.out("cat /sys/class/block/sda1/size")
+    guest.run("insmod /odd/dm-mod.ko && %s create upper --noudevsync --noudevrules --table '0 %s linear /dev/sda1 0'" % (DMSETUP, size), check=True)
+    guest.run("mount -t ext4 /dev/dm-0 /mnt && uasctl policy sda uas", check=True)
+    guest.until(lambda: {user["kind"] for user in only_disk(guest, "waiting")["busy"]} == {"mount", "holder"}, what="both users")
+    guest.run("umount /mnt", check=True)
+    guest.until(lambda: {user["kind"] for user in only_disk(guest, "waiting")["busy"]} == {"holder"}, what="the holder")
+    assert guest.driver(disk.interface) == "usb-storage"
+    guest.run(DMSETUP + " remove upper --noudevsync", check=True)
+    guest.wait_disk(disk.interface, driver="uas", timeout=10)
 
 
 @case(tier="full", image="busybox", product=False)
@@ -135,7 +163,6 @@ def no_bind(vm):
 
 
 # In the place of uasd-switch: counts its system calls, or kills it at the planned one.
-STRACE = "/odd/strace/ld.so --library-path /odd/strace /odd/strace/strace -qq"
 WRAPPER = """#!/bin/sh
 real=/opt/uasd/lib/uasd/uasd-switch.vm
 case " $* " in *" --recover "*) exec $real "$@";; esac
@@ -169,7 +196,7 @@ wrong() {
         ! uasctl list $interface | grep -E 'switching|held' || return
 }
 n=0
-while said=$(wrong); [ -n "$said" ] && [ $n -lt 150 ]; do n=$((n + 1)); usleep 200000; done
+while said=$(wrong); [ -n "$said" ] && [ $n -lt 150 ]; do n=$((n + 1)); busybox usleep 200000; done
 [ -z "$said" ] || echo "$said"
 dd if=/dev/${name}2 bs=65536 count=1 2>/dev/null | cmp -s - /tmp/data || echo data lost
 """
@@ -181,16 +208,13 @@ def round_of(guest, disk, target):
     return (said.out + said.err).strip(), guest.run("test -e /run/vm-killed").rc == 0
 
 
-@case(tier="full", image="busybox", product=False, limit=2400)
+@case(tier="full", image="busybox", product=False, limit=2400, also=bundled.SERVICE)
 def killed_at_every_call(vm):
     "uasd-switch killed once at every call that reaches beyond itself, each way: the disk is on a driver, nothing is left, no byte is lost."
     disk = vm.disk(size="16M", partitions=["4M", None], wcache="volatile")
     with context.clock_stopped():
-        root = images.packages_layer("bookworm").tree()
-        traced = {"odd/strace/" + ("ld.so" if name.startswith("ld-linux") else name): path
-                  for name, path in busybox.libraries(root, "/usr/bin/strace").items()}
-    guest = bundled.boot(vm, disk, conf="TrialSec=0\n", more={
-        **traced, "odd/strace/strace": pathlib.Path(root + "/usr/bin/strace"), "odd/round": ROUND, "odd/wrapper": cpio.Exec(WRAPPER)})
+        traced = brought("/usr/bin/strace")
+    guest = bundled.boot(vm, disk, conf="TrialSec=0\n", more={**traced, "odd/round": ROUND, "odd/wrapper": cpio.Exec(WRAPPER)})
     guest.wait_disk(disk.interface, driver="uas")
     only_disk(guest, "settled")
     guest.run("cd /opt/uasd/lib/uasd && mv uasd-switch uasd-switch.vm && cp /odd/wrapper uasd-switch", check=True)
