@@ -760,7 +760,7 @@ class Page(Machine):
         self.mount('/mnt/data')
         tab = self.opened()
         tab.click('[data-key=switch]')
-        tab.until('document.querySelector("[data-key=free0]")', 'its commands are shown')
+        tab.until('document.querySelector("[data-key=free0]") && !document.querySelector("[aria-busy]")', 'its commands are shown')
 
         def reached(inside):
             tab.run(f'document.querySelectorAll("{inside} button, {inside} input").forEach(one => one.dataset.reached = "")')
