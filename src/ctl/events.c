@@ -212,8 +212,9 @@ char *events_user(const struct log_entry *e, char *ret, size_t size)
         const struct passwd *user = uid ? getpwuid((uid_t) strtoul(uid, NULL, 10)) : NULL;
         char name[64];
 
+        *ret = '\0';
         if (!user)
-                return strcpy(ret, "");
+                return ret;
         (void) snprintf(ret, size, " (%s)", make_harmless(user->pw_name, name, sizeof(name)));
         return ret;
 }
