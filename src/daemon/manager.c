@@ -208,4 +208,5 @@ void manager_end(struct manager *m)
         take_end(m);
         record_stop(m);
         kmsg_keep(m);
+        trouble_end(m);
 }

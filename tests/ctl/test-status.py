@@ -81,7 +81,7 @@ class Status(unittest.TestCase):
         self.assertIn('\n2 hints: uasctl status 2-2 sdd\n', self.tree.run('list').stdout)
         self.tree.programs('journalctl')
         os.makedirs(self.tree.path('run/systemd/system'))
-        self.assertRegex(self.tree.run('explain', 'sdd').stdout, r'^● 2-4:1.0 \(sdd\) has no driver. It should be on uas.\n(?s:.*)\n +journalctl -k --grep 2-4:1.0\n')
+        self.assertRegex(self.tree.run('explain', 'sdd').stdout, r'^● 2-4:1.0 \(sdd\) has no driver. It should be on uas.\n(?s:.*)\n +journalctl -k --grep 2-4\n')
         self.tree.write('etc/uasd/uasd.conf', '[uasd]\nPolicy=ignore\n')
         self.assertTrue(self.tree.run('explain', 'sdd').stdout.startswith('● 2-4:1.0 (sdd) has no driver.\n'))
 

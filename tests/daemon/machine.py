@@ -241,8 +241,13 @@ class Machine(unittest.TestCase):
             return [dict(line.split('=', 1) for line in one.splitlines()) for one in f.read().split('\n\n') if one]
 
     def messages(self):
-        """The messages in the journal that have an id: the name, and all fields."""
-        return [(MESSAGES[one['MESSAGE_ID']], one) for one in self.entries() if 'MESSAGE_ID' in one]
+        """The messages in the journal that have an id: the name, and all fields. Not those about what was asked."""
+        every = [(MESSAGES[one['MESSAGE_ID']], one) for one in self.entries() if 'MESSAGE_ID' in one]
+        return [(name, one) for name, one in every if name != 'ASKED']
+
+    def requests(self):
+        """Who asked for what, in the journal: all fields."""
+        return [one for one in self.entries() if MESSAGES.get(one.get('MESSAGE_ID')) == 'ASKED']
 
     def warns(self, *names):
         """The test makes uasd print these warnings or errors: names of messages, or parts of the text. Any other is a failure."""

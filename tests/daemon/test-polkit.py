@@ -82,7 +82,7 @@ class Polkit(Machine):
             p = self.start(['sh', '-c', 'mkdir "$0/proc/$$" && echo "$1" >"$0/proc/$$/loginuid" && exec "$2" "$0" policy 1209:5a5a:nowhere uas',
                             self.tree.top, str(login), UASCTL], env=self.env)
             self.assertEqual(p.wait(patience()), 0)
-        self.assertEqual([(one['UASD_UID'], one.get('UASD_DISK'), one['MESSAGE']) for name, one in self.messages() if name == 'ASKED'], [
+        self.assertEqual([(one['UASD_UID'], one.get('UASD_DISK'), one['MESSAGE']) for one in self.requests()], [
             (str(ANNA), None, '*: uid %d wants: inhibit true' % ANNA),
             (str(ANNA), 'sdz', '2-1:1.0 sdz: uid %d wants: switch usb-storage' % ANNA),
             ('0', 'sdz', '2-1:1.0 sdz: uid 0 wants: policy usb-storage'),

@@ -142,7 +142,7 @@ class Records(Machine):
 
     def test_stopped(self):
         "When stopped, uasd waits for such a disk only for a limited time. The record is still written."
-        self.warns('DISTRUSTED', 'not everything that was to be kept is written yet')
+        self.warns('DISTRUSTED', 'not everything that was to be kept is written yet', 'Cannot end the trials')
         daemon = self.both()
         self.hangs()
         self.fails_on_uas()

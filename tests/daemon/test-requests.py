@@ -256,7 +256,7 @@ class Requests(Machine):
 
     def test_not_stored(self):
         "A policy or history that cannot be stored is no success, and is not in force."
-        self.warns('the quirks of usb-storage do not keep off uas what is wanted on usb-storage')
+        self.warns('the quirks of usb-storage do not keep off uas what is wanted on usb-storage', 'Cannot end the trials')
         self.both()
         self.cannot_write('policy')
         self.assertIn('Cannot store the policy: ', self.ctl('policy', 'sdz', 'usb-storage', code=1).stderr)

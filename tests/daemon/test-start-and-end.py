@@ -15,6 +15,7 @@ import termios
 import unittest
 
 from machine import HELLO, TOP, UASD, Machine, main, patience, privatebus, stop, until
+from tree import BOOT
 
 SEVERAL = 8000
 
@@ -50,6 +51,22 @@ class Stop(Machine):
             self.assertEqual(told(), 'STOPPING=1')
             self.assertEqual(daemon.wait(patience()), 0)
             self.assertNotIn('cannot go on', self.journal())
+
+    def test_trials(self):
+        "Nobody watches a trial after uasd. Where systemd runs, a unit of it ends them."
+        for systemd, state in (False, 'ended'), (True, 'trial'):
+            with self.subTest(systemd=systemd):
+                if systemd:
+                    os.makedirs(self.tree.path('run/systemd/system'))
+                self.tree.write('etc/uasd/history', 'generation=1\n1209:5a5a:S1@0000:00:14.0/ss/1=state=trial firmware=0214 '
+                                f'kernel=6.1.0-test boot={BOOT} date=- reason=-\n')
+                daemon = self.start_daemon()
+                until(lambda: os.path.exists(self.tree.path('run/uasd/private')), 'it listens')
+                daemon.terminate()
+                self.assertEqual(daemon.wait(patience()), 0)
+                with open(self.tree.path('etc/uasd/history')) as file:
+                    self.assertIn(f'=state={state} ', file.read())
+                os.unlink(self.tree.path('run/uasd/private'))
 
     def uasd(self, *args, **more):
         p = subprocess.run([UASD, self.tree.top, *args], env=self.env, capture_output=True, text=True, timeout=patience(), **more)

@@ -115,7 +115,8 @@ class Trouble(Machine):
 
     def test_not_writable(self):
         "If nothing can be recorded, the disk still leaves uas, and stays distrusted as long as it is plugged in."
-        self.warns('the quirks of usb-storage do not keep off uas what is wanted on usb-storage', 'DISTRUSTED', 'what happened cannot be put on record')
+        self.warns('the quirks of usb-storage do not keep off uas what is wanted on usb-storage', 'DISTRUSTED', 'what happened cannot be put on record',
+                   'Cannot end the trials')
         for path in 'etc/uasd/history', 'var/lib/uasd/history':
             os.makedirs(self.tree.path(path))
         self.both()

@@ -7,6 +7,7 @@
 #include "daemon/feature/report.h"
 #include "daemon/work/records.h"
 #include "sys/block/counts.h"
+#include "sys/io/ask-pid1.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
 #include "sys/state/history.h"
@@ -367,6 +368,19 @@ void trouble_adopt(struct entry *e)
         if (f->initramfs_old)
                 report_old_initramfs(e);
         keepoff_schedule(m);
+}
+
+void trouble_end(const struct manager *m)
+{
+        int r = 0;
+
+        /* With systemd uasd-trials.service does it, also if uasd has died. */
+        if (pid1_there(&m->roots) < 0)
+                r = history_end_trials(&m->roots, NULL);
+        if (r < 0)
+                log_warning(
+                        "Cannot end the trials of this boot: %s. The next boot counts them as failed.",
+                        strerror(-r));
 }
 
 /* ---- disks that drop off the bus by themselves and come back ---- */

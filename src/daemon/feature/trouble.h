@@ -15,3 +15,4 @@ void trouble_sleep(struct manager *m); /* the machine is about to sleep, or awak
 void trouble_adopt(struct entry *e);
 void trouble_came(struct entry *e); /* called after it was announced */
 void trouble_gone(struct entry *e);
+void trouble_end(const struct manager *m); /* uasd ends */

@@ -75,6 +75,24 @@ def killed(vm):
     guest.wait_disk(disk.interface, driver="uas", timeout=30)
 
 
+@case(tier="full", image="sysvinit", product=False, limit=400, also=("openrc",))
+def boots_beside_a_mount(vm):
+    "A boot mounts the disk by fstab and starts uasd: the disk waits on usb-storage for its umount. A shutdown in its trial is not held against it."
+    disk = vm.disk(label="DATA")
+    guest = bundled.boot(vm, disk)
+    guest.wait_disk(disk.interface, driver="uas")
+    guest.run("echo LABEL=DATA /mnt ext4 nofail 0 2 >>/etc/fstab && sync", check=True)
+    only_disk(guest, "trial")
+    guest.shut_down()
+    bundled.boot(vm, disk, guest=guest)
+    assert [user["where"] for user in only_disk(guest, "waiting")["busy"] if user["kind"] == "mount"] == ["/mnt"]
+    assert guest.driver(disk.interface) == "usb-storage"
+    assert runs(guest, "status") == [0]
+    guest.run("umount /mnt", check=True)
+    guest.wait_disk(disk.interface, driver="uas", timeout=30)
+    only_disk(guest, "settled")
+
+
 @case(tier="full", image="sysvinit", product=False, also=("openrc",))
 def messages(vm):
     "What uasd reports is in syslog, or in a file where none runs. uasctl log says which one."
