@@ -17,7 +17,8 @@ void history_here(const struct roots *roots, struct here *ret)
         if (roots->proc < 0)
                 return;
         (void) copy_string(ret->kernel, sizeof(ret->kernel), roots->kernel);
-        (void) attr_read(roots->proc, "sys/kernel/random/boot_id", ret->boot, sizeof(ret->boot));
+        if (attr_read(roots->proc, "sys/kernel/random/boot_id", ret->boot, sizeof(ret->boot)) < 0)
+                ret->boot[0] = '\0'; /* there may be a part of it */
 }
 
 /* Returns 1 and the last record with that key, or 0. */
