@@ -26,7 +26,8 @@ const struct remedy_row remedy_rows[_REMEDY_MAX] = {
         [REMEDY_ARRAY]     = {"mdadm --stop %s", "mdadm", .touches = "the other disks of the array"},
         [REMEDY_BCACHE]    = {"echo 1 >%s", .touches = "the cache of the device"},
         [REMEDY_START]     = {"systemctl start uasd", "systemctl", SYSTEMD, .otherwise = REMEDY_START_OPENRC},
-        [REMEDY_START_OPENRC] = {"rc-service uasd start", "rc-service", OPENRC, .otherwise = REMEDY_START_INIT},
+        /* After its supervisor has died, start does nothing. */
+        [REMEDY_START_OPENRC] = {"rc-service uasd restart", "rc-service", OPENRC, .otherwise = REMEDY_START_INIT},
         [REMEDY_START_INIT] = {SCRIPT " start", SCRIPT},
         [REMEDY_RESTART]   = {"systemctl restart uasd", "systemctl", SYSTEMD, .otherwise = REMEDY_RESTART_OPENRC},
         [REMEDY_RESTART_OPENRC] = {"rc-service uasd restart", "rc-service", OPENRC, .otherwise = REMEDY_RESTART_INIT},

@@ -301,7 +301,7 @@ class Freeing(unittest.TestCase):
 
         def said():
             return ' '.join(self.tree.run('wait', 'sda').stderr.split())
-        for command, gone in (('systemctl start uasd', 'run/systemd/system'), ('rc-service uasd start', 'run/openrc'),
+        for command, gone in (('systemctl start uasd', 'run/systemd/system'), ('rc-service uasd restart', 'run/openrc'),
                               ('/etc/init.d/uasd start', 'etc/init.d')):
             self.assertIn(f'but is not running. uasctl: To start it: {command}', said())
             shutil.rmtree(self.tree.path(gone))
