@@ -34,15 +34,15 @@ static bool syslogd_to_socket(const char *path, int level, const char *line)
 
 static void syslogd_to_file(const char *folder, const char *line)
 {
-        char path[PATH_MAX], old[PATH_MAX];
+        char path[PATH_MAX], full[PATH_MAX];
         _cleanup_close_ int fd = -1;
         struct stat st;
 
         (void) mkdir(folder, 0755);
         (void) snprintf(path, sizeof(path), "%s/log", folder);
-        (void) snprintf(old, sizeof(old), "%s/log.1", folder);
+        (void) snprintf(full, sizeof(full), "%s/log.1", folder);
         if (stat(path, &st) >= 0 && st.st_size + (off_t) strlen(line) > SYSLOGD_FILE_MAX)
-                (void) rename(path, old);
+                (void) rename(path, full);
         fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd >= 0)
                 (void) !write(fd, line, strlen(line));
