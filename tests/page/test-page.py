@@ -254,7 +254,7 @@ class Page(Machine):
         [disk] = self.managed_disks()
         calls = tab.run("""import(new URL("disk.js", location.href)).then(async ({ DiskCard }) => {
             const spawn = cockpit.spawn, card = new DiskCard({}), disk = %s, calls = [];
-            cockpit.spawn = (words, options) => { calls.push(words[2]); return spawn(words, options); };
+            cockpit.spawn = (words, options) => { if (words[0] === "uasctl") calls.push(words); return spawn(words, options); };
             const ends = async () => { while (card.reading) await new Promise(done => setTimeout(done, 20)); return calls.length; };
             card.update(disk, null);
             card.toggle();
