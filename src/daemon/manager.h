@@ -77,7 +77,8 @@ struct entry {
                 bool tried, late;
         } take;          /* feature/take-mounts.c */
         unsigned told;   /* feature/event-hooks.c: bits of enum hook_event */
-        usec_t users_at; /* feature/users.c: CLOCK_BOOTTIME in usec of the last search by name */
+        usec_t users_at; /* feature/users.c: CLOCK_BOOTTIME in usec of the last search by name; 0:
+                            it is out of date */
 };
 
 /*

@@ -206,6 +206,15 @@ class Unplugged(Machine):
         self.assertEqual(told['MESSAGE'], '2-1:1.0 sdz: unplugged in the middle of a switch from uas to usb-storage')
         self.assertEqual([told.get('UASD_' + key) for key in ('FROM', 'TO', 'STEP')], ['uas', 'usb-storage', 'sync'])
 
+    def test_refused_eject(self):
+        "A client that is refused and asks what uses the disk gets the present users, not those of a moment ago."
+        self.plays_switch('echo "END 3 claim in use: mount of sdz at /mnt"', 'exit 3')
+        self.assertEqual(self.managed_disks()[0]['Busy'], [])
+        os.unlink(self.tree.path('proc/1/mountinfo'))
+        self.tree.write('proc/1/mountinfo', '30 1 8:400 / /mnt rw - ext4 /dev/sdz rw\n')
+        self.assertIn('cannot be ejected', self.call_disk('Eject', 'a{sv}', '0').stderr)
+        self.assertEqual([user[2] for user in self.managed_disks()[0]['Busy']], ['/mnt'])
+
     def test_around_a_switch(self):
         "Unplugged before and after a switch."
         self.pull()

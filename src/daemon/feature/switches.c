@@ -322,9 +322,12 @@ static void eject_on_end(void *data, const struct child_end *end)
 {
         _cleanup_free_ struct eject *run = data;
         const struct outcome *o = end->outcome;
+        struct entry *e = disk_find(run->manager, run->interface);
         char text[sizeof(o->text) * 4];
 
         LIST_REMOVE(run, link);
+        if (e) /* a client that is refused asks for its present users */
+                e->users_at = 0;
         (void) make_harmless(o->text[0] ? o->text : "uasd-switch has died", text, sizeof(text));
         if (o->code == UASD_EXIT_OK) {
                 report_ejected(run->interface, run->names, run->usb_id, text);
