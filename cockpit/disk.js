@@ -135,6 +135,7 @@ export class DiskCard {
         this.open = false;
         this.all_rows = false;
         this.facts = null;
+        this.changes = 0; /* of the disk. It may come back to what it was while uasctl answers */
         this.shown = "";
         this.node = element("li", { class: "disk" });
     }
@@ -142,22 +143,23 @@ export class DiskCard {
     toggle() {
         this.open = !this.open;
         this.render();
+        this.read_for = -1;
         if (this.open)
             this.read();
     }
 
     /*
-     * What uasctl prints, read once for each change of the disk while the details are open. One set of programs runs at a time: on a
-     * slow machine changes come faster than their answers.
+     * What uasctl prints, read when the details are opened and once for each change of the disk while they are open. One set of
+     * programs runs at a time: on a slow machine changes come faster than their answers.
      */
     async read() {
         if (this.reading)
             return;
         this.reading = true;
         this.node.setAttribute("aria-busy", "true");
-        while (this.open && this.read_for !== shown_of(this.disk)) {
+        while (this.open && this.read_for !== this.changes) {
             const disk = this.disk;
-            this.read_for = shown_of(disk);
+            this.read_for = this.changes;
             const [status, rows, events, bench, mount] = await Promise.all(
                 [read_status(disk.Id), read_rows(disk.Id), read_events(disk.Id), read_bench(disk), read_plain_mount(disk)]);
             this.facts = { status, rows, events, bench, mount };
@@ -168,6 +170,8 @@ export class DiskCard {
     }
 
     update(disk, job) {
+        if (!this.disk || shown_of(disk) !== shown_of(this.disk))
+            this.changes++;
         this.disk = disk;
         this.job = job;
         this.render();

@@ -264,9 +264,16 @@ class Page(Machine):
             const again = await ends();
             for (let i = 0; i < 10; i++)
                 card.update(Object.assign({}, disk, { ReasonId: "reason" + i }), null);
-            return [once, again, await ends()];
+            const changed = await ends();
+            card.update(disk, null);
+            card.update(Object.assign({}, disk, { ReasonId: "other" }), null);
+            card.update(disk, null); /* it is again as it is being read */
+            const back = await ends();
+            card.toggle();
+            card.toggle();
+            return [once, again, changed, back, await ends()];
         })""" % json.dumps(disk))
-        self.assertEqual(calls, [4, 4, 12])
+        self.assertEqual(calls, [4, 4, 12, 20, 24])
 
     @unittest.skipUnless(REMOTE, 'systemd-journal-remote makes the journal')
     def test_about(self):
