@@ -2,7 +2,6 @@
 """The page for Cockpit in Chromium, with Cockpit's own shell, bridge and login."""
 
 import contextlib
-import json
 import os
 import re
 import socket
@@ -25,12 +24,6 @@ NETWORK = ("ip link set eth0 up && ip addr add 10.0.2.15/24 dev eth0 && useradd 
 PAGE = "uasd/index"  # of the frame
 SLOW = 90  # seconds for what an emulated machine does in one
 HOT_PLUG = 2  # seconds
-# Cockpit's own dialogue does this. The page is loaded again when it has worked.
-ELEVATE = """
-const superuser = cockpit.dbus(null, { bus: "internal" }).proxy("cockpit.Superuser", "/superuser");
-superuser.addEventListener("Prompt", () => superuser.Answer(%s));
-void superuser.wait(() => superuser.Start("sudo").catch(error => console.error(error.message)));
-""" % json.dumps(PASSWORD)
 
 
 def free_port():
@@ -74,6 +67,18 @@ class Browser:
         tab.problems = []  # those of the log-in, which asks without a password first
         tab.until("!['loading', undefined].includes(document.getElementById('page').dataset.state)", "the page knows the state", SLOW)
         return tab
+
+    @staticmethod
+    def elevate(tab):
+        "Turns administrative access on in Cockpit's own dialogue. Cockpit then loads the page again, 337 also when the dialogue opens."
+        tab.frame = ""
+        tab.click("#super-user-indicator button")
+        tab.until("!!document.querySelector('[role=dialog] input[type=password]')", "Cockpit asks for the password", SLOW)
+        tab.run("document.querySelector('[role=dialog] input[type=password]').focus()")
+        tab.call("Input.insertText", text=PASSWORD)
+        tab.press("Enter")
+        tab.until("!document.querySelector('[role=dialog]')", "Cockpit has the rights", SLOW)
+        tab.frame = PAGE
 
     def close(self):
         self.chromium.close()
@@ -119,7 +124,7 @@ def every_button(vm):
         guest = browser.guest
         tab = browser.log_in("berta")
         tab.shows("You can look, but not change anything.", SLOW)
-        tab.run(ELEVATE)
+        browser.elevate(tab)
         tab.until("document.getElementById('page').dataset.state === 'running' && !document.querySelector('.notice')", "the page has the rights", SLOW)
         tab.shows("No USB disks.")
         disk = vm.disk(label="DATA")
