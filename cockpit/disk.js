@@ -274,7 +274,7 @@ export class DiskCard {
         if (!facts.events || !facts.events.length)
             return null;
         return [element("h3", {}, _("Events")), element("ul", { class: "events" }, facts.events.map(one => element(
-            "li", {}, one.time_usec ? element("time", {}, time_text(one.time_usec)) : null, " ", translated((one.text || one.event || "").replace(/^\d[\w.-]*:\d+\.\d+[^:]*: /, "")))))];
+            "li", {}, one.time_usec ? element("time", {}, time_text(one.time_usec)) : null, " ", translated(one.text || one.event || "").replace(/^\d[\w.-]*:\d+\.\d+[^:]*: /, ""))))];
     }
 
     bench(facts) {

@@ -289,7 +289,8 @@ class Page(Machine):
         os.chmod(self.tree.path('usr/sbin/smartctl'), 0o755)
         number = {name: number for number, name in MESSAGES.items()}['SWITCHED']
         self.tree.journal(*({'MESSAGE_ID': number, 'UASD_INTERFACE': '2-1:1.0', 'UASD_USB_ID': '1209:5a5a:S1', 'PRIORITY': '5',
-                             'MESSAGE': f'2-1:1.0 sdz: end number {n}'} for n in range(1, 8)))
+                             'MESSAGE': f'2-1:1.0 sdz: end number {n}', 'UASD_PARTS': f'␂%s%s%s: end number %s␟2-1:1.0␟ ␟sdz␟{n}␃'}
+                            for n in range(1, 8)))
         self.both()
         tab = self.opened()
         about = tab.run('document.querySelector("dl").innerText')
