@@ -203,6 +203,7 @@ def every_button(vm):
         disk.unplug()
         guest.plug(disk)
         guest.wait_disk(disk.interface)
+        tab.close()
         tab = browser.log_in("anna", "de-de")
         tab.shows("USB-Platten")
         tab.shows("Sie können nur lesen.", SLOW)
