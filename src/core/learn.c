@@ -170,7 +170,8 @@ static void attempt_forget(struct life *l)
 
 static void attempt_start_over(struct life *l)
 {
-        l->attempt.asked_meanwhile = l->attempt.running;
+        lease_decide(l);
+        l->attempt.overtaken = l->attempt.running && l->disk.decision.target != l->attempt.to;
         l->attempt.requested = true;
         l->use.waited = l->use.hidden = l->use.named = false;
         l->use.free_since = 0;
@@ -232,7 +233,7 @@ static void foreign_outcome(const struct life *l, const struct event *e, struct 
 
 static void learn_ended(struct life *l, const struct event *e, usec_t now)
 {
-        bool overtaken = l->attempt.asked_meanwhile && l->disk.decision.target != l->attempt.to;
+        bool overtaken = l->attempt.overtaken;
         bool elsewhere = l->attempt.to != DRIVER_NONE && l->disk.facts.driver != l->attempt.to;
         struct outcome *o = &l->disk.outcome;
 
@@ -248,7 +249,7 @@ static void learn_ended(struct life *l, const struct event *e, usec_t now)
         }
         o->from = l->attempt.from;
         o->to = l->attempt.to;
-        l->attempt.running = l->attempt.asked_meanwhile = false;
+        l->attempt.running = l->attempt.overtaken = false;
         l->attempt.from = l->attempt.to = DRIVER_NONE;
         if (o->code == UASD_EXIT_OK &&
             elsewhere) { /* otherwise the same switch would begin again and again */

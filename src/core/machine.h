@@ -98,7 +98,7 @@ struct life {
         struct {
                 bool running;         /* a uasd-switch is at work on it */
                 enum driver from, to; /* of the uasd-switch, if it is a child of this uasd */
-                bool asked_meanwhile; /* a request came while it ran */
+                bool overtaken;       /* a request came while it ran, for another driver */
                 bool tried;           /* an automatic attempt was made on this attachment */
                 enum driver last;  /* target of the last attempt on it, by any process; DRIVER_NONE:
                                       unknown */

@@ -661,6 +661,14 @@ static const struct scenario table[] = {
                  {1500, REQUEST(DRIVER_UAS), "", STATE_SWITCHING},
                  {2000, DONE(ROLLED_BACK), "report", STATE_FAILED, TRIED},
          }},
+        {"asked again for what is being done, and distrusted for its failure: failed, not settled",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report switch uas automatic plugged", STATE_SWITCHING},
+                 {1500, {.type = EVENT_AGAIN}, "", STATE_SWITCHING},
+                 {1900, SCANNED, "", STATE_SWITCHING, TRUSTED_NO_MORE},
+                 {2000, DONE(ROLLED_BACK), "report", STATE_FAILED, TRIED},
+         }},
         {"cancelled while it is switched: too late, also for what was asked for meanwhile",
          BOOTED,
          {
