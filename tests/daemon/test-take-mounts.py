@@ -109,6 +109,18 @@ class Take(Machine):
         self.assertEqual(self.hooks(), ['10-dies release 2-1:1.0 sdz', '10-dies mount 2-1:1.0 sdz'])
         self.driver_is('uas')
 
+    def test_hook_hangs(self):
+        "Each hook has 30 s. One that is killed then may have unmounted the disk, and mounts it again."
+        self.tree.write('no-patience', '')
+        self.hook('10-hangs', f'umount {self.at}; exec sleep 1000')
+        self.hook('20-late', 'exit 0')
+        self.both()
+        until(lambda: self.hooks()[1:] and os.path.ismount(self.at), 'it is mounted again')
+        self.assertEqual(self.hooks(), ['10-hangs release 2-1:1.0 sdz', '10-hangs mount 2-1:1.0 sdz'])
+        self.driver_is('uas')
+        with open(self.tree.path('limits')) as file:
+            self.assertEqual(set(file.read().split()), {'30000000'})
+
     def test_of_others(self):
         "Only root's own files are run: no one else may write to them."
         self.hook('open', f'exec umount {self.at}', mode=0o777)
