@@ -53,8 +53,8 @@ class Stop(Machine):
             self.assertNotIn('cannot go on', self.journal())
 
     def test_trials(self):
-        "Nobody watches a trial after uasd. Where systemd runs, a unit of it ends them."
-        for systemd, state in (False, 'ended'), (True, 'trial'):
+        "Nobody watches a trial after uasd, so that ends it: also where systemd runs, as uasd-trials.service may not be installed."
+        for systemd in False, True:
             with self.subTest(systemd=systemd):
                 if systemd:
                     os.makedirs(self.tree.path('run/systemd/system'))
@@ -65,7 +65,7 @@ class Stop(Machine):
                 daemon.terminate()
                 self.assertEqual(daemon.wait(patience()), 0)
                 with open(self.tree.path('etc/uasd/history')) as file:
-                    self.assertIn(f'=state={state} ', file.read())
+                    self.assertIn('=state=ended ', file.read())
                 os.unlink(self.tree.path('run/uasd/private'))
 
     def uasd(self, *args, **more):

@@ -7,7 +7,6 @@
 #include "daemon/feature/report.h"
 #include "daemon/work/records.h"
 #include "sys/block/counts.h"
-#include "sys/io/ask-pid1.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
 #include "sys/state/history.h"
@@ -372,11 +371,9 @@ void trouble_adopt(struct entry *e)
 
 void trouble_end(const struct manager *m)
 {
-        int r = 0;
+        /* uasd-trials.service does it, too, where it is installed: also if uasd has died. */
+        int r = history_end_trials(&m->roots, NULL);
 
-        /* With systemd uasd-trials.service does it, also if uasd has died. */
-        if (pid1_there(&m->roots) < 0)
-                r = history_end_trials(&m->roots, NULL);
         if (r < 0)
                 log_warning(
                         "Cannot end the trials of this boot: %s. The next boot counts them as failed.",
