@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The bundle of this working tree, in the guests `busybox`, `sysvinit` and `openrc`: installed by its install.sh.
+"""The bundle of this working tree, in the guests `busybox`, `sysvinit` and `openrc`, and `vendor` with systemd: installed by its install.sh.
 
 In `busybox` no start script is written, and a case starts uasd itself. In the other ones the init of the system does.
 """
@@ -13,9 +13,11 @@ import context
 import debian
 import evidence
 import image as images
+from users import QUIET, SLACK, THROUGH
 
 # How an init starts and stops uasd, and asks for it.
-SERVICE = {"sysvinit": "service uasd ", "openrc": "rc-service uasd "}
+WITHOUT_SYSTEMD = {"sysvinit": "service uasd ", "openrc": "rc-service uasd "}
+SERVICE = {**WITHOUT_SYSTEMD, "vendor": "service uasd "}
 
 
 def files():
@@ -32,6 +34,33 @@ def files():
     made.build("building the bundle", fill)
     return {"bundle/" + os.path.relpath(os.path.join(folder, name), made.dir): pathlib.Path(folder, name)
             for folder, _, names in os.walk(made.dir) for name in names}
+
+
+# Until uasd has begun one more switch, and has ended it.
+GOES = """
+count() { grep -c ": $1 from " %s; }
+began=$(count switching) moved=$(count moved)
+%s || exit
+read -r ended _ </proc/uptime
+until [ $(count switching) -gt $began ]; do busybox usleep 50000; done
+read -r began _ </proc/uptime
+until [ $(count moved) -gt $moved ]; do busybox usleep 50000; done
+read -r moved _ </proc/uptime
+echo $ended $began $moved
+"""
+
+
+def log(guest):
+    """What uasd reports, if no syslogd runs."""
+    return "/run/uasd/log" if guest.image.flavour in SERVICE else "/run/uasd.log"
+
+
+def goes(guest, end, slack=SLACK):
+    """END is the last part of a use. The switch begins soon after it. SLACK: as of users.goes()."""
+    ended, began, moved = map(float, guest.out(GOES % (log(guest), end), timeout=90).split()[-3:])
+    print("  began %5.2f s after the end of the use, moved after %5.2f s (%s)" % (began - ended, moved - ended, end), flush=True)
+    assert began - ended <= QUIET + slack, (end, ended, began, moved)
+    assert moved - began <= THROUGH, (end, ended, began, moved)
 
 
 def started(guest):
@@ -72,7 +101,7 @@ def boot(vm, *disks, conf="", first=":", more=None, early=(), guest=None, drives
     again = guest is not None
     guest = guest or vm.guest()
     with context.clock_stopped():
-        laid = {**files(), "etc/uasd/uasd.conf": "[uasd]\nQuietSec=1\n" + conf, **(more or {})}
+        laid = {**files(), "etc/uasd/uasd.conf": "[uasd]\nQuietSec=%d\n" % QUIET + conf, **(more or {})}
     if guest.image.flavour not in SERVICE:
         guest.boot(initramfs=laid, wait="agent", disks=early, drives=drives)
     elif again:

@@ -15,6 +15,37 @@ FOREIGN = re.compile("systemctl|journalctl|udevadm|systemd-hwdb")
 ROUNDS = 10
 
 
+# Each verb of uasctl but `bench`, which the bundle does not have, for a mounted disk that waits: the exit status, and a part of what it prints.
+WAITING = {
+    "list": (0, "waiting: /mnt"),
+    "status": (0, "Used: mounted on /mnt (sda1)"),
+    "status sda": (0, "To free: umount /mnt"),
+    "explain sda": (0, "the policy is uas, by uasctl policy"),
+    "explain --all sda": (0, "no-streams"),
+    "db sda": (0, "Verdict: unknown"),
+    "log": (0, "There is no journal: this is only the history."),
+    "monitor & sleep 1; kill $!": (0, "(sda) present: state waiting, driver usb-storage."),
+    "wait --wait=1 sda": (3, "timed out. Waits for uas until nothing uses it: /mnt (sda1)."),
+    "switch sda uas --wait=1": (3, "still waiting. The request stays."),
+    "policy": (0, "uas         uasctl"),
+    "cancel sda": (0, "no switch waits for it now."),
+    "release sda": (0, "released."),
+    "reset --dry-run sda": (0, "policy: uas"),
+    "forget sda": (0, "its history is cleared."),
+    "eject sda": (6, "cannot be ejected, because it is in use:"),
+    "inhibit true": (0, ""),
+    "inhibit --list": (0, "No program inhibits switches."),
+    "lease sda": (0, '"state": "waiting"'),
+    "trim sda": (0, "sda: not in use."),
+    "module": (0, "uas is "),
+    "metrics": (0, "# EOF"),
+    "report": (0, "Waits for uas until nothing uses it: /mnt (sda1)."),
+    "help": (0, "bench [DISK]"),
+    "help switch": (0, "--wait"),
+    "--help": (0, "bench [DISK]"),
+}
+
+
 def status(guest, name):
     """A number of uasd's /proc/PID/status."""
     return int(guest.out("sed -n 's/^%s:[^0-9]*\\([0-9]*\\).*/\\1/p' /proc/$(pidof uasd)/status" % name))
@@ -24,7 +55,7 @@ def sees_no_foreign(said):
     assert not FOREIGN.search(said.out + said.err), said
 
 
-@case(image="busybox", product=False, also=bundled.SERVICE)
+@case(image="busybox", product=False, also=bundled.WITHOUT_SYSTEMD)
 def plugged_in(vm):
     "Ten plug-ins: each time the disk is on uas before usb-storage has sent it a command, also when uas is not loaded yet."
     disk = vm.disk(label="DATA")
@@ -42,9 +73,9 @@ def plugged_in(vm):
     assert "usb-storage %s" % disk.interface in guest.kernel_log(), "usb-storage never had it"
 
 
-@case(image="busybox", product=False, also=bundled.SERVICE)
+@case(image="busybox", product=False, also=bundled.WITHOUT_SYSTEMD)
 def waits_and_tells(vm):
-    "A mounted disk waits for umount. Every verb works, and no text names a program of systemd or udev."
+    "A mounted disk waits for umount, and no longer. Every verb works, and no text names a program of systemd or udev."
     disk = vm.disk(label="DATA")
     guest = bundled.on_storage(vm, disk)
     guest.run("mount -t ext4 /dev/sda1 /mnt && echo kept >/mnt/file", check=True)
@@ -52,11 +83,13 @@ def waits_and_tells(vm):
     guest.until(lambda: [user["where"] for user in only_disk(guest, "waiting")["busy"] if user["kind"] == "mount"] == ["/mnt"],
                 what="the mount is named")
     assert guest.driver(disk.interface) == "usb-storage"
-    for verb in ("list", "status", "status sda", "explain sda", "explain --all sda", "log", "report", "policy", "db", "switch sda uas --wait=1",
-                 "--help", "switch --help", "eject sda"):
-        sees_no_foreign(guest.run("uasctl " + verb))
+    assert set(re.findall(r"^  ([a-z]+) ", guest.out("uasctl help"), re.M)) == {words.split()[0] for words in WAITING} - {"--help"} | {"bench"}
+    for words, (status, text) in WAITING.items():
+        said = guest.run("uasctl " + words)
+        assert said.rc == status and text in said.out + said.err, (words, said)
+        sees_no_foreign(said)
     assert guest.driver(disk.interface) == "usb-storage"
-    guest.run("umount /mnt", check=True)
+    bundled.goes(guest, "umount /mnt")
     guest.wait_disk(disk.interface, driver="uas", timeout=20)
     only_disk(guest, "settled")
     guest.run("mount -t ext4 /dev/sda1 /mnt && grep -q kept /mnt/file && umount /mnt", check=True)
@@ -112,7 +145,7 @@ def module_by_modprobe(vm):
     assert "modprobe has loaded the module uas" in guest.out("cat /run/uasd.log")
 
 
-@case(tier="full", image="busybox", product=False, also=bundled.SERVICE)
+@case(tier="full", image="busybox", product=False, also=bundled.WITHOUT_SYSTEMD)
 def rolled_back(vm):
     "A disk that fails under UAS goes back to usb-storage, with its data."
     disk = vm.disk(label="DATA", wcache="volatile")
@@ -142,7 +175,7 @@ def at_rest(vm):
     assert resident <= 4096, "%d KiB" % resident
 
 
-@case(tier="full", image="busybox", product=False, also=bundled.SERVICE)
+@case(tier="full", image="busybox", product=False, also=bundled.WITHOUT_SYSTEMD)
 def removed(vm):
     "--check names what is there; an upgrade beside a disk in use, and --remove, disturb nothing."
     disk = vm.disk(label="DATA")
@@ -162,7 +195,7 @@ def removed(vm):
     guest.run("echo more >/mnt/file && umount /mnt", check=True)
 
 
-@case(image="busybox", product=False, limit=120, also=bundled.SERVICE)
+@case(image="busybox", product=False, limit=120, also=bundled.WITHOUT_SYSTEMD)
 def mounted_at_boot(vm):
     "A disk that was mounted before uasd waits. TakeMounts=boot has it unmounted, moved, and mounted again by its line in fstab."
     disk = vm.disk(label="DATA")
@@ -179,7 +212,7 @@ def mounted_at_boot(vm):
     sees_no_foreign(guest.run("cat /run/uasd.log 2>/dev/null"))
 
 
-@case(tier="full", image="busybox", product=False, also=bundled.SERVICE)
+@case(tier="full", image="busybox", product=False, also=bundled.WITHOUT_SYSTEMD)
 def distrusted(vm):
     "A disk that failed under UAS stays on usb-storage when it is plugged in again, until `uasctl forget`."
     disk = vm.disk(label="DATA", faults=[{"name": "fail", "proto": "uas", "op": "read"}])
@@ -199,7 +232,7 @@ def distrusted(vm):
     sees_no_foreign(guest.run("cat /run/uasd.log 2>/dev/null"))
 
 
-@case(tier="full", image="busybox", product=False, also=bundled.SERVICE)
+@case(tier="full", image="busybox", product=False, also=bundled.WITHOUT_SYSTEMD)
 def upgraded_while_it_waits(vm):
     "The bundle is installed over itself while a mounted disk waits: the new uasd moves it after umount, and no byte is lost."
     disk = vm.disk(label="DATA", wcache="volatile")
@@ -219,7 +252,7 @@ def upgraded_while_it_waits(vm):
     guest.run("mount -t ext4 /dev/sda1 /mnt && test \"$(cat /mnt/file)\" = 'kept\nmore'", check=True)
 
 
-@case(tier="full", image="busybox", product=False, limit=400, also=bundled.SERVICE)
+@case(tier="full", image="busybox", product=False, limit=400, also=bundled.WITHOUT_SYSTEMD)
 def power_cut(vm):
     "A machine that loses its power in a trial comes back with the disk on usb-storage, and with all that was synced."
     disk = vm.disk(label="DATA", wcache="volatile")
