@@ -21,7 +21,7 @@ static int bench_exec(const char *root, char **argv, int verb)
         if (errno == ENOENT)
                 return log_failure(
                         UASD_EXIT_TOOL_MISSING,
-                        "uasctl bench is not installed: install the package uasd-bench.");
+                        "uasctl bench is not installed. The package uasd-bench has it, the bundle does not.");
         return log_failure(UASD_EXIT_FAILED, "Cannot run %s: %s", path, strerror(errno));
 }
 

@@ -227,8 +227,8 @@ class BadInput(unittest.TestCase):
         path = self.tree.path(LIBEXEC + '/uasctl-bench')
         os.rename(path, path + '-not')
         try:
-            self.wrong('bench', 'sda', code=77, says='install the package uasd-bench')
-            self.wrong('--json', 'bench', '--history', code=77, says='install the package uasd-bench')
+            self.wrong('bench', 'sda', code=77, says='The package uasd-bench has it, the bundle does not.')
+            self.wrong('--json', 'bench', '--history', code=77, says='The package uasd-bench has it, the bundle does not.')
         finally:
             os.rename(path + '-not', path)
 
