@@ -34,7 +34,7 @@ void trim_ask(const struct roots *roots, const struct usb_disk *d, const struct 
 {
         struct trim_answer a = {};
         char now[TRIM_MODE_MAX];
-        uint64_t max = 0;
+        uint64_t max;
 
         *ret = a;
         /* TRIM is not needed in an initramfs, and the root file system's udev asks again. */
@@ -157,7 +157,7 @@ static enum hold_open hold_open_part(const struct roots *roots, const struct blo
 int hold_ask(const struct roots *roots, const struct block_event *e, bool waited,
              struct usb_disk *d, struct hold_answer *ret)
 {
-        struct attachment_mark a = {.override_target = DRIVER_NONE};
+        struct attachment_mark a = {};
         struct hold_answer answer = {.verdict = VERDICT_UNKNOWN};
         char interface[INTERFACE_NAME_MAX];
         enum hold_open open = HOLD_ANSWERED;
@@ -178,7 +178,8 @@ int hold_ask(const struct roots *roots, const struct block_event *e, bool waited
         answer.capable =
                 d->facts.caps_error == 0 && d->facts.caps.bot && facts_offer_uas(&d->facts);
         answer.verdict = d->facts.verdict;
-        answer.no_auto = attachment_read(roots, &d->facts, &a) >= 0 && a.no_auto;
+        (void) attachment_read(roots, &d->facts, &a);
+        answer.no_auto = a.no_auto;
 
         for (size_t i = 0; i < d->n_luns; i++)
                 if (streq(d->luns[i].disk.name, e->block))

@@ -39,8 +39,8 @@ static enum progress settle_progress_in_initramfs(const struct roots *roots,
             udevdb_property(roots, path_join("+usb:", d->facts.interface), PROP_ASKED, asked,
                             sizeof(asked)) <= 0)
                 return PROGRESS_OPEN;
-        return attachment_read(roots, &d->facts, &m) >= 0 && m.early ? PROGRESS_TRIED
-                                                                     : PROGRESS_STAYS;
+        (void) attachment_read(roots, &d->facts, &m);
+        return m.early ? PROGRESS_TRIED : PROGRESS_STAYS;
 }
 
 /* After a hold or a switch, udev has to announce the disk before it has its links. */
@@ -69,8 +69,9 @@ static int settle_progress(const struct roots *roots)
                 _cleanup_(usb_disk_done) struct usb_disk d = {0};
                 enum progress p;
 
-                if (usb_disk_read(roots, interfaces[i], false, &d) <= 0 || !d.facts.caps.bot ||
-                    !d.facts.caps.uas)
+                /* on failure it has neither */
+                (void) usb_disk_read(roots, interfaces[i], false, &d);
+                if (!d.facts.caps.bot || !d.facts.caps.uas)
                         continue;
                 p = initramfs ? settle_progress_in_initramfs(roots, &d)
                               : settle_progress_in_boot(roots, &d);
