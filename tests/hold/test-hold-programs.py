@@ -301,7 +301,7 @@ class Programs(unittest.TestCase):
             self.assertEqual(self.asks_pid1(*args), '-%d\n' % errno.ETIMEDOUT)
 
     def test_pid1_usage(self):
-        for args in (), ('2-1:1.0',), ('state', 'x'), ('release',), ('release', '../x'), ('hold', '2-1:1.0', 'x'), ('start',):
+        for args in (), ('2-1:1.0',), ('state', 'x'), ('release',), ('release', '../x'), ('hold', '../x'), ('hold', '2-1:1.0', 'x'), ('start',):
             with self.subTest(args=args):
                 p = subprocess.run([PID1, *args], env=self.env, capture_output=True, text=True, timeout=patience())
                 self.assertEqual((p.returncode, p.stdout), (2, ''))
