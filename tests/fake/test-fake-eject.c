@@ -165,6 +165,7 @@ static const struct {
         {"open", {.from = BOT, .partitions = 1, .hooks = {{.op = "read disk", .nth = 1, .what = HOOK_OPEN}}}, UASD_EXIT_DEFERRED, "claim", "in use: open of sda by x"},
         {"udev's worker hangs", {.from = UAS, .partitions = 1, .prepare = udev_never_ends, .hooks = {{.op = "read disk", .nth = 1, .what = HOOK_OPEN}}}, UASD_EXIT_DEFERRED, "claim", "in use: open of sda by (udev-worker)"},
         {"its sg node is open", {.from = UAS, .counts = true, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_OPEN_SG}}}, UASD_EXIT_DEFERRED, "claim", "in use: open of sg0 by x"},
+        {"mounted while it waits for a reader", {.from = UAS, .prepare = udev_reads_it, .hooks = {{.op = "open sda", .nth = 2, .what = HOOK_OPEN}, {.op = "wait", .nth = 1, .what = HOOK_MOUNT}}}, UASD_EXIT_DEFERRED, "claim", "in use: mount of sda at"},
         {"mounted during the sync", {.from = UAS, .partitions = 1, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_MOUNT}}}, UASD_EXIT_DEFERRED, "sync", "in use: mount of sda1"},
         {"it cannot be synced", {.from = UAS, .hooks = {{.op = "sync", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}, UASD_EXIT_FAILED, "sync", "sda cannot be synced: Input/output error; it stays on its driver"},
         {"the device has another function", {.from = UAS, .prepare = other_interface}, UASD_EXIT_REFUSED, "begin", "the USB device has other interfaces, which would go as well"},
