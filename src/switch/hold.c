@@ -125,7 +125,7 @@ int switch_hold_if_long_left(const struct transaction *t)
 {
         usec_t left = awake_left((struct awake){t->hold.unseen.usec + ALONE_USEC});
 
-        if (!t->hold.awaited || t->hold.ours)
+        if (!t->hold.awaited)
                 return -1;
         if (left == 0)
                 return 0;
