@@ -25,8 +25,8 @@ int answer_print(const struct hold_answer *a);
 struct hold_verb {
         const char *name;
         int argc;
-        int seconds; /* 0: no limit */
         int (*run)(const struct roots *roots, char **args);
+        int seconds; /* 0: no limit */
 };
 /* Runs the verb that the arguments name. Returns the exit status; -1: none of these. */
 int hold_verb_run(const struct hold_verb *verbs, size_t n, int argc, char **argv);

@@ -122,13 +122,13 @@ int main(int argc, char **argv)
 {
         static const struct hold_verb verbs[] = {
                 /* clang-format off */
-                {"udev", 3, ANSWER_SEC, decide_verb_udev},
-                {"interface", 3, INTERFACE_SEC, decide_verb_interface},
-                {"let-go", 2, ANSWER_SEC, decide_verb_let_go},
-                {"settle", 2, SETTLE_SEC, decide_verb_settle},
-                {"release", 3, 0, decide_verb_release},
-                {"end-trials", 2, 0, decide_verb_end_trials},
-                {"quirks", 4, 0, decide_verb_quirks},
+                {"udev", 3, decide_verb_udev, ANSWER_SEC},
+                {"interface", 3, decide_verb_interface, INTERFACE_SEC},
+                {"let-go", 2, decide_verb_let_go, ANSWER_SEC},
+                {"settle", 2, decide_verb_settle, SETTLE_SEC},
+                {"release", 3, decide_verb_release},
+                {"end-trials", 2, decide_verb_end_trials},
+                {"quirks", 4, decide_verb_quirks},
                 /* clang-format on */
         };
         int status;

@@ -38,7 +38,7 @@ static int hold_verb_udev(const struct roots *roots, char **args)
 
 int main(int argc, char **argv)
 {
-        static const struct hold_verb verbs[] = {{"udev", 3, ANSWER_SEC, hold_verb_udev}};
+        static const struct hold_verb verbs[] = {{"udev", 3, hold_verb_udev, ANSWER_SEC}};
         int status;
 
         arguments = argv;
