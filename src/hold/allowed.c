@@ -131,7 +131,7 @@ static int limit_lower(const char *value, const char *end, usec_t *min)
                 return -EBADMSG;
         memcpy(text, value, n);
         text[n] = '\0';
-        if (streq(text, "infinity") || streq(text, "0") || !*text)
+        if (streq(text, "infinity") || !*text)
                 return 0;
         if (parse_seconds(text, &v) < 0)
                 return -EBADMSG;
@@ -224,15 +224,15 @@ static int limit_read_dropins(int dirfd, const char *path, const char *const key
         _cleanup_strv_ char **names = NULL;
         int n = dir_list(dirfd, path, "", &names);
 
-        if (n < 0)
-                return n == -ENOENT || n == -EBADF || n == -ENOTDIR ? 0 : n;
+        if (n == -ENOENT || n == -EBADF || n == -ENOTDIR)
+                return 0;
         for (int i = 0; i < n; i++) {
                 int r = limit_read_file(dirfd, path_join(path, "/", names[i]), keys, min);
 
                 if (r < 0)
                         return r;
         }
-        return 0;
+        return n < 0 ? n : 0;
 }
 
 /*
@@ -244,8 +244,8 @@ static int limit_read_devices(int dirfd, usec_t *min)
         _cleanup_strv_ char **names = NULL;
         int n = dir_list(dirfd, UNITS, "", &names), r = 0;
 
-        if (n < 0)
-                return n == -ENOENT || n == -EBADF ? 0 : n;
+        if (n == -ENOENT || n == -EBADF)
+                return 0;
         for (int i = 0; i < n; i++) {
                 if (endswith(names[i], ".device"))
                         r = limit_read_file(dirfd, path_join(UNITS "/", names[i]), device_keys,
@@ -256,7 +256,7 @@ static int limit_read_devices(int dirfd, usec_t *min)
                 if (r < 0)
                         return r;
         }
-        return 0;
+        return n < 0 ? n : 0;
 }
 
 static int limit_read_cmdline(const struct roots *roots, usec_t *min)

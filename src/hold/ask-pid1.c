@@ -37,7 +37,7 @@ static int unit_next(sd_bus_message *units, struct unit *ret)
 static int take_timeout(sd_bus *pid1, struct awake deadline, const struct unit *u,
                         const char *property, usec_t *limit)
 {
-        usec_t timeout = 0;
+        usec_t timeout;
         int r = pid1_get_usec(pid1, deadline, u->path, PID1_SYSTEMD ".Unit", property, &timeout);
 
         if (r < 0)
@@ -129,7 +129,7 @@ static int fits_the_arrays(sd_bus *pid1, struct awake deadline, const struct hol
         if (r < 0)
                 return r;
         for (;;) {
-                usec_t end = 0;
+                usec_t end;
 
                 r = unit_next(timers, &u);
                 if (r <= 0)

@@ -136,13 +136,11 @@ int early_let_go(const struct roots *roots)
         if (r < 0)
                 return r;
         n = usb_disk_enumerate(roots, &interfaces);
-        if (n < 0)
-                return n;
         for (int i = 0; i < n; i++) {
                 _cleanup_(usb_disk_done) struct usb_disk d = {0};
 
                 if (usb_disk_read(roots, interfaces[i], false, &d) > 0 && d.facts.caps.uas)
                         (void) trigger_add(roots, d.luns, d.n_luns);
         }
-        return 0;
+        return n < 0 ? n : 0;
 }

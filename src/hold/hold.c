@@ -35,12 +35,10 @@ static bool hold_any_known(const struct roots *roots, const struct usb_disk *d, 
 
 bool hold_untouched(const struct roots *roots, const struct usb_disk *d)
 {
-        struct hold_mark before;
-        int r;
+        struct hold_mark before = {};
 
-        r = hold_read(roots, d->facts.interface, &before);
-        if (r < 0 ||
-            (r > 0 && attachment_id_same(before.attachment, facts_attachment_id(&d->facts))))
+        if (hold_read(roots, d->facts.interface, &before) < 0 ||
+            attachment_id_same(before.attachment, facts_attachment_id(&d->facts)))
                 return false; /* it was held before */
         return !hold_any_known(roots, d, KNOWN_AS_NOTHING) &&
                users_any(roots, d->luns, d->n_luns) == 0;
@@ -142,7 +140,7 @@ void hold_rescue(const struct roots *roots, const struct facts *f)
 int hold_end(const struct roots *roots, const char *interface, bool *ret_expired)
 {
         _cleanup_(usb_disk_done) struct usb_disk d = {0};
-        struct hold_mark m;
+        struct hold_mark m = {};
         bool marked, expired = false;
         int r;
 
@@ -153,8 +151,8 @@ int hold_end(const struct roots *roots, const char *interface, bool *ret_expired
                 return hold_remove(roots, interface);
         if (r < 0)
                 return r;
-        marked = hold_read(roots, interface, &m) > 0 &&
-                 attachment_id_same(m.attachment, facts_attachment_id(&d.facts));
+        (void) hold_read(roots, interface, &m);
+        marked = attachment_id_same(m.attachment, facts_attachment_id(&d.facts));
         if (marked)
                 expired = m.deadline <= now_boottime();
         /* The mark may be lost, or a process may have removed it and died before the trigger. That

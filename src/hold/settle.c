@@ -17,7 +17,7 @@
 #define PAUSE_USEC (20 * USEC_PER_MSEC)
 
 enum progress {
-        PROGRESS_STAYS,
+        PROGRESS_STAYS, /* also without a disk */
         PROGRESS_TRIED, /* in the initramfs */
         PROGRESS_OPEN,
 };
@@ -60,11 +60,9 @@ static enum progress settle_progress_in_boot(const struct roots *roots, const st
 static int settle_progress(const struct roots *roots)
 {
         _cleanup_strv_ char **interfaces = NULL;
-        int n = usb_disk_enumerate(roots, &interfaces), all = PROGRESS_STAYS;
+        int n = usb_disk_enumerate(roots, &interfaces), all = n < 0 ? n : 0;
         bool initramfs = in_initramfs(roots);
 
-        if (n < 0)
-                return n;
         for (int i = 0; i < n; i++) {
                 _cleanup_(usb_disk_done) struct usb_disk d = {0};
                 enum progress p;
