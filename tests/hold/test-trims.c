@@ -181,6 +181,32 @@ static void test_events(void **state)
         }
 }
 
+/* An event is about one LUN, and the setting may be for another one. */
+static void test_second_lun(void **state)
+{
+        static const char *const disks[] = {"sda", "sdb"};
+        struct trim_lun lun = {.lun = 1};
+        struct hold_answer a;
+        struct usb_disk d;
+        struct tree t;
+
+        tree_make(&t);
+        tree_add_lun(&t, 1, "sdb", 16);
+        tree_link(&t, "sys/block/sdb", "../class/block/sdb");
+        tree_link(&t, TREE_DIR "/host0/target0:0:0/0:0:0:1/block/sdb/device", "../..");
+        trim_read_medium(&t.roots, "sdb", &lun.medium);
+        for (size_t i = 0; i < 2 * ELEMENTSOF(disks); i++) {
+                const struct block_event e = {disks[i % 2], "change", "disk"};
+
+                assert_int_equal(hold_ask(&t.roots, &e, false, &d, &a), HOLD_ANSWERED);
+                assert_int_equal(a.trim.on, i == 3);
+                if (i == 1)
+                        assert_int_equal(trims_store(&t.roots, &d.facts, false, &lun, 1), 0);
+                usb_disk_done(&d);
+        }
+        tree_remove(&t);
+}
+
 /* The setting is for the disk that was behind the bridge then. */
 static void test_medium(void **state)
 {
@@ -243,9 +269,8 @@ static void test_medium(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_kept),
-                cmocka_unit_test(test_nonsense),
-                cmocka_unit_test(test_events),
+                cmocka_unit_test(test_kept),   cmocka_unit_test(test_nonsense),
+                cmocka_unit_test(test_events), cmocka_unit_test(test_second_lun),
                 cmocka_unit_test(test_medium),
         };
 
