@@ -232,7 +232,7 @@ static int trigger_all(const struct roots *roots, const struct lun *luns, size_t
                                 continue;
                         r = attr_write(roots->sys, path_join("class/block/", b->name, "/uevent"),
                                        action);
-                        if (r < 0 && first == 0)
+                        if (first == 0)
                                 first = r;
                 }
         return first;
