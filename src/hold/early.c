@@ -2,6 +2,7 @@
 #include "hold/early.h"
 
 #include <fcntl.h>
+#include <sys/param.h>
 
 #include "common/exit-codes.h"
 #include "common/names.h"
@@ -71,8 +72,7 @@ static bool early_fits_coldplug(const struct roots *roots, const struct usb_disk
 
         if (limits_read(roots, &l) < 0)
                 return false;
-        if (l.hold < *budget)
-                *budget = l.hold;
+        *budget = MIN(*budget, l.hold);
         /* A boot cannot have waited for its devices longer than the machine runs. */
         return now_boottime() + *budget + RECOVER_BUDGET + MARGIN_USEC <= l.device_timeout &&
                hold_untouched(roots, d);
@@ -99,8 +99,7 @@ int early_interface(const struct roots *roots, const char *interface, const stru
         if (c.hold_usec == 0 || !attachment_fresh(roots, &d.facts))
                 return 0;
         decide(&d.facts, &decision);
-        if (c.hold_usec < budget)
-                budget = c.hold_usec;
+        budget = MIN(budget, c.hold_usec);
         if (!decision_fits_early(&d.facts, &decision, initramfs) ||
             (!initramfs && !early_fits_coldplug(roots, &d, &budget)))
                 return 0;

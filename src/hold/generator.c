@@ -4,6 +4,7 @@
  * for how long. On any error there is no link, and nothing is ever held.
  */
 #include <fcntl.h>
+#include <sys/param.h>
 
 #include "common/log.h"
 #include "common/names.h"
@@ -34,8 +35,7 @@ static int limits_generate(const struct roots *roots, int dirfd)
                 return r;
         /* The other half is for the events after a release, and for units that wait for the disk.
          */
-        if (l.hold > l.device_timeout / 2)
-                l.hold = l.device_timeout / 2;
+        l.hold = MIN(l.hold, l.device_timeout / 2);
         if (l.hold < HOLD_MIN_USEC)
                 return 0;
         return limits_write(dirfd, &l);
