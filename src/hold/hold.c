@@ -2,6 +2,7 @@
 #include "hold/hold.h"
 
 #include <fcntl.h>
+#include <sys/param.h>
 
 #include "common/names.h"
 #include "common/util.h"
@@ -93,14 +94,13 @@ static bool hold_begins(const struct roots *roots, struct usb_disk *d, hold_arm_
 
 static void hold_wait_for_switch(const struct roots *roots, const struct facts *f)
 {
-        usec_t deadline, now = now_boottime(), wait = AWAIT_USEC;
+        usec_t deadline = UINT64_MAX, now = now_boottime();
         _cleanup_(config_done) struct config c;
 
         if (!hold_load_config(roots, &c))
                 return;
-        if (hold_in_force(roots, f, now, &deadline) && deadline - now < wait)
-                wait = deadline - now;
-        (void) switch_await(roots, f->interface, awake_in(wait));
+        (void) hold_in_force(roots, f, now, &deadline);
+        (void) switch_await(roots, f->interface, awake_in(MIN(AWAIT_USEC, deadline - now)));
 }
 
 int hold_decide(const struct roots *roots, const struct block_event *e, hold_arm_fn arm,
@@ -141,7 +141,7 @@ int hold_end(const struct roots *roots, const char *interface, bool *ret_expired
 {
         _cleanup_(usb_disk_done) struct usb_disk d = {0};
         struct hold_mark m = {};
-        bool marked, expired = false;
+        bool marked, expired;
         int r;
 
         if (!interface_name_valid(interface))
@@ -153,11 +153,10 @@ int hold_end(const struct roots *roots, const char *interface, bool *ret_expired
                 return r;
         (void) hold_read(roots, interface, &m);
         marked = attachment_id_same(m.attachment, facts_attachment_id(&d.facts));
-        if (marked)
-                expired = m.deadline <= now_boottime();
+        expired = marked && m.deadline <= now_boottime();
         /* The mark may be lost, or a process may have removed it and died before the trigger. That
          * must not keep the disk. */
-        else if (!hold_any_known(roots, &d, KNOWN_AS_HELD))
+        if (!marked && !hold_any_known(roots, &d, KNOWN_AS_HELD))
                 return 0;
 
         r = hold_release(roots, &d.facts);

@@ -443,6 +443,12 @@ static void test_ends_by_time(void **state)
         assert_true(ran_out);
         assert_memory_equal(uevent(&t, "sda"), "add", 3);
         tree_remove(&t);
+
+        tree_make(&t); /* udev has held it, and its mark is lost */
+        tree_write(&t, "run/udev/data/b8:0", "I:1\nE:UASD_HOLD=1\nG:systemd\nV:1\n");
+        assert_int_equal(hold_end(&t.roots, TREE_INTERFACE, &ran_out), 1);
+        assert_false(ran_out);
+        tree_remove(&t);
 }
 
 /* The record of a uasd-switch that runs, or that has died. */
