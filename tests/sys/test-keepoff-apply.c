@@ -17,6 +17,10 @@
 #include "sys/quirks/param.h"
 #include "tree.h"
 
+#define OTHER "8:8:abcdefghijklmnop,"
+#define OTHERS OTHER OTHER OTHER OTHER OTHER "9:9:abcdef"
+_Static_assert(sizeof("1209:5a5a:u," OTHERS) == QUIRKS_MAX + 1, "");
+
 static void test_apply(void **state)
 {
         static const struct {
@@ -50,6 +54,8 @@ static void test_apply(void **state)
                  "1209:5a5a:u"},
                 {"1209:5a5b:TWO=usb-storage\n", "1209:5a5a:u,9:9:f", "1209:5a5a:u", true, 1,
                  "1209:5a5b:u,1209:5a5a:u,9:9:f", "1209:5a5a:u,1209:5a5b:u"},
+                /* The longest parameter. Its last entry is of another program. */
+                {"", "1209:5a5a:u," OTHERS, "1209:5a5a:u", false, 1, OTHERS, ""},
                 /* Same model, and wanted on uas. */
                 {"1209:5a5a:ONE=usb-storage\n1209:5a5a:TWO=uas\n", "", "", false, 0, "", ""},
         };
