@@ -114,14 +114,17 @@ static int child_listen(struct child *c, sd_event *event)
 }
 
 /* If no event can report its end, it has no caller, and must not go on. It has not begun yet. */
-static int child_attach(struct child *c, sd_event *event)
+static int child_attach(struct child **at, sd_event *event, struct child **ret)
 {
+        struct child *c = *at;
         int r = child_listen(c, event);
 
-        if (r < 0) {
-                (void) kill(c->pid, SIGKILL);
-                (void) waitpid(c->pid, NULL, 0);
+        if (r >= 0) {
+                *ret = TAKE_PTR(*at);
+                return 0;
         }
+        (void) kill(c->pid, SIGKILL);
+        (void) waitpid(c->pid, NULL, 0);
         return r;
 }
 
@@ -130,7 +133,6 @@ int child_run(struct manager *m, child_task_fn task, child_end_fn ended, void *d
 {
         _cleanup_(child_freep) struct child *c = child_new(ended, data);
         const int keep[] = {ROOTS_FDS(&m->roots), keep_fd};
-        int r;
 
         if (!c)
                 return -ENOMEM;
@@ -142,11 +144,7 @@ int child_run(struct manager *m, child_task_fn task, child_end_fn ended, void *d
         if (c->pid < 0)
                 return c->pid;
         (void) fcntl(c->out, F_SETFL, O_NONBLOCK);
-        r = child_attach(c, m->event);
-        if (r < 0)
-                return r;
-        *ret = TAKE_PTR(c);
-        return 0;
+        return child_attach(&c, m->event, ret);
 }
 
 /* Starts uasd-switch. with_stdin: it has a stdin, and `in` is the other end. */
@@ -156,7 +154,7 @@ static int switch_new(sd_event *event, const char *const *args, bool with_stdin,
         const char *argv[ARGS_MOST + 3] = {PROGRAM_SWITCH, "--machine"};
         _cleanup_(child_freep) struct child *c = child_new(ended, data);
         _cleanup_close_ int its_in = -1, its_out = -1;
-        int fds[2], r;
+        int fds[2];
 
         if (!c)
                 return -ENOMEM;
@@ -181,11 +179,7 @@ static int switch_new(sd_event *event, const char *const *args, bool with_stdin,
                 &(struct program){.argv = argv, .fds = {its_in, its_out, -1}, .new_signals = true});
         if (c->pid < 0)
                 return c->pid;
-        r = child_attach(c, event);
-        if (r < 0)
-                return r;
-        *ret = TAKE_PTR(c);
-        return 0;
+        return child_attach(&c, event, ret);
 }
 
 int child_switch(struct manager *m, const char *const *args, child_line_fn line, child_end_fn ended,
