@@ -93,10 +93,8 @@ static int uevents_watch_marks(struct manager *m, const char *dir,
                                sd_event_inotify_handler_t on_change)
 {
         char path[64];
-        int r = state_mkdir(m->roots.run, dir);
 
-        if (r < 0)
-                return r;
+        (void) state_mkdir(m->roots.run, dir); /* an error is one of the watch, too */
         (void) snprintf(path, sizeof(path), "/proc/self/fd/%i/%s", m->roots.run, dir);
         return sd_event_add_inotify(m->event, NULL, path, IN_DELETE | IN_MOVED_TO | IN_ONLYDIR,
                                     on_change, m);
