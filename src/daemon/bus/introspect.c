@@ -39,9 +39,7 @@ static int introspect_bus(int fd, bool server, sd_bus **ret)
         if (r < 0)
                 return r;
         if (server) {
-                r = sd_bus_set_server(bus, true,
-                                      SD_ID128_MAKE(75, 61, 73, 64, 00, 00, 40, 00, 80, 00, 00, 00,
-                                                    00, 00, 00, 01));
+                r = sd_bus_set_server(bus, true, SD_ID128_NULL);
                 if (r < 0)
                         return r;
                 r = bus_interfaces_add(bus);
