@@ -99,9 +99,9 @@ struct keepoff_state {
 
 /* BootEntry=auto. */
 struct boot_entry {
-        unsigned version; /* of the records for which the unit was started; 0: none */
-        sd_bus *pid1;     /* connection on which PID 1 is asked for it */
-        bool watches;     /* the folders of the file */
+        unsigned version;            /* of the records for which the unit was started; 0: none */
+        sd_bus *pid1;                /* connection on which PID 1 is asked for it */
+        sd_event_source *watches[2]; /* of the folders of the file */
         struct later again;
 };
 

@@ -39,21 +39,22 @@ static int boot_entry_on_file(sd_event_source *source, const struct inotify_even
         return 0;
 }
 
-/* The files that need no further command. A folder that is mounted later is not watched: then the
- * next start of uasd mends it. */
+/* The files that need no further command. If another folder is mounted there later, that is not
+ * watched: then the next start of uasd mends it. */
 static void boot_entry_watch(struct manager *m)
 {
         static const char *const folders[] = {"boot/firmware", "boot"};
         char path[64];
 
-        for (size_t i = 0; !m->boot_entry.watches && i < ELEMENTSOF(folders); i++) {
+        for (size_t i = 0; i < ELEMENTSOF(folders); i++) {
+                if (m->boot_entry.watches[i])
+                        continue;
                 (void) snprintf(path, sizeof(path), "/proc/self/fd/%i/../%s", m->roots.etc,
                                 folders[i]);
-                (void) sd_event_add_inotify(m->event, NULL, path,
+                (void) sd_event_add_inotify(m->event, &m->boot_entry.watches[i], path,
                                             IN_CLOSE_WRITE | IN_MOVED_TO | IN_ONLYDIR,
                                             boot_entry_on_file, m);
         }
-        m->boot_entry.watches = true;
 }
 
 /*
