@@ -77,14 +77,26 @@ class Look(Machine):
         self.assertEqual([one[0] for one in before['Busy']], ['holder'])
         listener = self.listen()
         self.table_hangs()
-        let_pass(0.6)  # the users found last are too old then
-        self.assertRegex(self.ctl('list').stdout, ' waiting: dm-9 ')  # the table names the first user of a disk that waits
-        end = until(self.opens_table, 'a process reads the table')
-        self.assertEqual(self.disk()['state'], 'waiting')  # uasd answers
-        os.write(end, b'30 1 8:400 / /mnt/other rw - ext4 /dev/sdz rw\n')
-        os.close(end)
-        until(lambda: 'PropertiesChanged' in listener.readline(), 'the bus hears of it')
-        self.assertEqual(sorted(one[0] for one in self.managed_disks()[0]['Busy']), ['holder', 'mount'])
+
+        def finds(where, first='/mnt/other'):
+            let_pass(0.6)  # the users found last are too old then
+            self.assertIn(f' waiting: {first} ', self.ctl('list').stdout)  # the table names the first user of a disk that waits
+            end = until(self.opens_table, 'a process reads the table')
+            self.assertEqual(self.disk()['state'], 'waiting')  # uasd answers
+            os.write(end, f'30 1 8:400 / {where} rw - ext4 /dev/sdz rw\n'.encode())
+            os.close(end)
+            until(lambda: 'PropertiesChanged' in listener.readline(), 'the bus hears of it')
+            self.assertEqual(sorted(one[0] for one in self.managed_disks()[0]['Busy']), ['holder', 'mount'])
+        finds('/mnt/other', 'dm-9')
+        # A user that differs in one thing is another one.
+        finds('/mnt/new')
+        namespace = self.tree.path('proc/77/ns/mnt')
+        os.unlink(namespace)
+        os.symlink('mnt:[78]', namespace)
+        finds('/mnt/new', '/mnt/new')
+        os.rename(self.tree.path('proc/77'), self.tree.path('proc/78'))
+        self.table = self.tree.path('proc/78/mountinfo')
+        finds('/mnt/new', '/mnt/new')
 
     def test_asked_in_vain(self):
         "A query that takes long and finds the same users makes no signal: a client that asks at each signal would ask forever."
