@@ -5,14 +5,16 @@ client."""
 
 import json
 import os
+import pty
 import pwd
 import resource
 import select
 import shutil
+import signal
 import subprocess
 import sys
 
-from machine import UASCTL, Machine, main, path_of, patience, until
+from machine import UASCTL, Machine, alive, let_pass, main, path_of, patience, process_state, until
 
 FAKE_POLKIT = sys.argv[3]
 
@@ -20,6 +22,26 @@ ANNA, BERTA = (pwd.getpwnam(name).pw_uid for name in ('nobody', 'daemon'))  # th
 QUESTIONS_MAX = 16  # as in src/daemon/bus/polkit.c
 DESCRIPTORS_MAX = 16  # of a message on the system bus
 HERE = os.path.dirname(os.path.abspath(__file__))
+# Plays pkttyagent(1): it closes the descriptor when the file "ready" is there.
+AGENT = """#!/usr/bin/python3
+import os, signal, sys, time
+os.chdir(os.environ['FOLDER'])
+def write(name, text):
+    with open('new', 'w') as f:
+        f.write(text)
+    os.rename('new', name)
+def end(*_):
+    write('end', 'TERM')
+    sys.exit()
+signal.signal(signal.SIGTERM, end)
+write('words', ' '.join(sys.argv[1:2] + sys.argv[3:]))
+write('pid', str(os.getpid()))
+while not os.path.exists('ready'):
+    time.sleep(0.02)
+os.close(int(sys.argv[2]))
+while True:
+    signal.pause()
+"""
 
 
 def limit_of_unit():
@@ -51,9 +73,9 @@ class Polkit(Machine):
         self.polkit.stdin.write(word + '\n')
         self.polkit.stdin.flush()
 
-    def ask(self, uid, *words):
+    def ask(self, uid, *words, **more):
         """uasctl of an ordinary user, which waits for polkit's answer."""
-        return self.start_ctl(*words, user=uid, group=uid, extra_groups=[], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        return self.start_ctl(*words, user=uid, group=uid, extra_groups=[], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **more)
 
     def told(self, p, code):
         self.assertEqual(p.wait(patience()), code, self.journal())
@@ -88,6 +110,59 @@ class Polkit(Machine):
             ('0', 'sdz', '2-1:1.0 sdz: uid 0 wants: policy usb-storage'),
             (str(ANNA), None, '1209:5a5a:nowhere: uid %d wants: policy uas' % ANNA),
             ('0', None, '1209:5a5a:nowhere: uid 0 wants: policy uas')])
+
+    def test_agent(self):
+        """On a terminal uasctl starts polkit's agent, which asks for the password there. It asks uasd when the agent is ready, or dead,
+        and ends the agent at the end, even if that is stopped. If there is no agent, uasctl does without it."""
+        folder = self.tree.path('agent')
+        os.mkdir(folder)
+        os.chmod(folder, 0o777)
+        self.tree.write('agent-in-tree', AGENT)
+        os.chmod(self.tree.path('agent-in-tree'), 0o755)
+        self.env.update(UASCTL_AGENT=self.tree.path('agent-in-tree'), FOLDER=folder)
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        self.addCleanup(os.close, theirs)
+
+        def not_asked():
+            let_pass(0.3)
+            self.assertEqual(select.select([self.polkit.stdout], [], [], 0)[0], [])
+        for ready in True, False:
+            with self.subTest(ready=ready):
+                p = self.ask(ANNA, 'switch', 'sdz', 'usb-storage', stdin=theirs)
+                agent = int(until(lambda: self.read('agent/pid'), 'the agent is there'))
+                not_asked()
+                if ready:
+                    self.tree.write('agent/ready', '')
+                else:
+                    os.kill(agent, signal.SIGKILL)
+                self.asked()
+                if ready:
+                    self.assertEqual((self.read('agent/words'), os.getpgid(agent)), ('--notify-fd --fallback', os.getpgid(p.pid)))
+                    os.kill(agent, signal.SIGSTOP)
+                    until(lambda: process_state(agent) == 'T', 'it is stopped')
+                self.answer('no')
+                self.told(p, 8)
+                self.assertFalse(alive(agent))
+                self.assertEqual(self.read('agent/end'), 'TERM' if ready else '')
+                for name in os.listdir(folder):
+                    os.unlink(os.path.join(folder, name))
+        self.env['UASCTL_AGENT'] = folder
+        for more in {'stdin': theirs}, {}:
+            p = self.ask(ANNA, 'switch', 'sdz', 'usb-storage', **more)
+            self.asked()
+            self.answer('no')
+            self.told(p, 8)
+            self.env['UASCTL_AGENT'] = self.tree.path('agent-in-tree')
+        self.assertEqual(os.listdir(folder), [])  # the last standard input was no terminal
+
+    def read(self, name):
+        """'' if it is not there."""
+        try:
+            with open(self.tree.path(name)) as f:
+                return f.read()
+        except FileNotFoundError:
+            return ''
 
     def test_eject(self):
         "A user who is active at the seat of the disk may pull it out anyway. For another user it is another action."
