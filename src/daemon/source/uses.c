@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/inotify.h>
+#include <sys/param.h>
 
 #include "common/log.h"
 #include "daemon/manager.h"
@@ -60,11 +61,7 @@ static void use_watch_set_pause(struct manager *m, void *data)
 {
         usec_t now = now_monotonic(), pause = (now - m->uses.began) * PAUSE_FACTOR;
 
-        if (pause < PAUSE_LEAST_USEC)
-                pause = PAUSE_LEAST_USEC;
-        if (pause > PAUSE_MOST_USEC)
-                pause = PAUSE_MOST_USEC;
-        m->uses.next = now + pause;
+        m->uses.next = now + MIN(MAX(pause, PAUSE_LEAST_USEC), PAUSE_MOST_USEC);
 }
 
 static void use_watch_look_at_all(struct use_watch *w)
