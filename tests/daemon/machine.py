@@ -178,10 +178,13 @@ class Machine(unittest.TestCase):
         except FileNotFoundError:
             return []
 
+    def timers(self, daemon):
+        """Seconds until each timer of uasd ends."""
+        return [left for fd in os.listdir(f'/proc/{daemon.pid}/fdinfo') for left in timers(f'/proc/{daemon.pid}/fdinfo/{fd}')]
+
     def at_rest(self, daemon):
         """Without an event uasd does nothing for a minute: it sleeps, and no timer of it ends before."""
-        soon = [left for fd in os.listdir(f'/proc/{daemon.pid}/fdinfo') for left in timers(f'/proc/{daemon.pid}/fdinfo/{fd}') if left < 60]
-        return process_state(daemon.pid) == 'S' and not soon
+        return process_state(daemon.pid) == 'S' and min(self.timers(daemon), default=60) >= 60
 
     def interfaces(self):
         """The ports of the disks that uasd knows."""

@@ -43,6 +43,7 @@ class Daemon(Machine):
         there = {}
         for path in ['/org/uasd1', *self.managed()]:
             p = self.busctl('introspect', '--xml-interface', 'org.uasd1', path)
+            self.assertNotIn('Deprecated', p.stdout)
             there.update(self.shape(ElementTree.fromstring(p.stdout).findall('interface')))
         there = {name: members for name, members in there.items() if name.startswith('org.uasd1')}
         self.assertEqual(there, self.shape(ElementTree.parse(XML).getroot().findall('interface')))

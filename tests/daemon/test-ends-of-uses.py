@@ -233,6 +233,25 @@ class Uses(Machine):
         self.assertFalse(os.path.exists(self.tree.path('calls')))
         self.assertEqual(self.disk()['state'], 'waiting')
 
+    def test_longest_pause(self):
+        "A look hangs for a time: uasd waits 10 s before the next one, and not longer."
+        mount, unmount = self.mounter()
+        daemon = self.both()
+        table, fifo, used = (self.tree.path('proc/' + name) for name in ('swaps', 'fifo', 'used'))
+        for path in table, used:
+            self.tree.write(path, 'Filename Type Size Used Priority\n/dev/sdz partition 1 0 -2\n')
+        self.ctl('switch', 'sdz', 'usb-storage', code=3)
+        os.mkfifo(fifo)
+        os.replace(fifo, table)
+        mount()
+        with open(table, 'w') as f:  # when uasd reads it
+            let_pass(0.3)
+            os.replace(used, table)
+            f.write('Filename Type Size Used Priority\n/dev/sdz partition 1 0 -2\n')
+        unmount()
+        left = until(lambda: [left for left in self.timers(daemon) if left > 5], 'a timer ends the pause')
+        self.assertLessEqual(max(left), 10)
+
     def test_new_partition(self):
         "A partition table is written while the disk waits: the close of a new node counts, too."
         self.waits()

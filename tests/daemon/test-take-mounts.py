@@ -134,10 +134,11 @@ class Take(Machine):
     def test_not_asked(self):
         "Not by default, not later, and not if something else uses the disk as well."
         self.hook('works', f'exec umount {self.at}')
-        for conf, uptime, busy in ('', 40, False), ('TakeMounts=no\n', 40, False), ('TakeMounts=boot\n', 301, False), ('TakeMounts=boot\n', 40, True):
+        for conf, uptime, busy in (('', '40.20 70.00\n', False), ('TakeMounts=no\n', '40.20 70.00\n', False), ('TakeMounts=boot\n', '301.00 1.00\n', False),
+                                   ('TakeMounts=boot\n', '', False), ('TakeMounts=boot\n', '40.20 70.00\n', True)):
             with self.subTest(conf=conf, uptime=uptime, busy=busy):
                 self.conf('[uasd]\nQuietSec=0\n' + conf)
-                self.tree.write('proc/uptime', f'{uptime}.00 1.00\n')
+                self.tree.write('proc/uptime', uptime)
                 if busy:
                     os.mkdir(self.tree.path('sys/class/block/sdz/holders/dm-9'))
                 bus = self.start_bus()
