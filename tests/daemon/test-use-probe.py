@@ -116,6 +116,27 @@ class Look(Machine):
                       'the bus hears of the cancellation')
         self.assertEqual(first[0]['payload']['data'][1]['State']['data'], 'settled')
 
+    def test_unplugged(self):
+        "The first and the last disk go while a process looks for the users of three: only the other one gets them."
+        self.hears()
+        for port, name in ('2-2', 'sdy'), ('2-3', 'sdx'):
+            self.tree.disk(port, name, 'uas', serial=name)
+        self.both()
+        for name in 'sdz', 'sdy', 'sdx':
+            os.mkdir(self.tree.path(f'sys/class/block/{name}/holders/dm-9'))
+            self.ctl('switch', name, 'usb-storage', code=3)
+        self.managed_disks()
+        self.table_hangs()
+        let_pass(0.6)  # the users found last are too old then
+        self.managed_disks()
+        end = until(self.opens_table, 'a process reads the table')
+        self.pull('2-1')
+        self.pull('2-3')
+        with open(self.tree.path('sys/class/block/sdy/dev')) as dev:
+            os.write(end, f'30 1 {dev.read().strip()} / /mnt/other rw - ext4 /dev/sdy rw\n'.encode())
+        os.close(end)
+        until(lambda: [sorted(user[0] for user in one['Busy']) for one in self.managed_disks()] == [['holder', 'mount']], 'its mount is named')
+
     def test_first_walk_hangs(self):
         "The first walk takes long: the journal and the bus name at once the users that the tables show."
         self.both()
