@@ -204,6 +204,13 @@ class Status(unittest.TestCase):
         self.assertEqual((p.returncode, p.stdout), (0, ''))
         self.assertIn('2-1:1.0: the kernel does not show whether it uses TRIM.', p.stderr)
 
+    def test_order(self):
+        "The numbers of the ports decide: 2-2 comes before 2-10."
+        for port, name in ('2-10', 'sda'), ('2-2', 'sdb'):
+            self.tree.disk(port, name, serial=name)
+        disks = json.loads(self.tree.run('list', '--json').stdout)['disks']
+        self.assertEqual([one['interface'] for one in disks], ['2-2:1.0', '2-10:1.0'])
+
     def test_trim_by_port(self):
         """Two disks differ only in their ports, and one has TRIM on."""
         self.tree.disk('2-1', 'sda', serial='')
