@@ -215,18 +215,19 @@ unsigned event_hooks_again(struct entry *e, enum driver to)
 static void event_hook_run(const struct manager *m, const char *name, const char *const *env)
 {
         const char *const args[] = {NULL};
-        int r = hook_start(&m->roots, m->root, ETC_EVENT, name, args, env);
+        pid_t pid = hook_start(&m->roots, m->root, ETC_EVENT, name, args, env);
+        int r;
 
-        if (r == -EPERM)
+        if (pid == -EPERM)
                 log_warning(ETC_PATH "/" ETC_EVENT
                                      "/%s is not run: it must be an executable file of root, and "
                                      "no other user may write to it",
                             name);
-        else if (r < 0)
-                log_warning("cannot start " ETC_PATH "/" ETC_EVENT "/%s: %s", name, strerror(-r));
-        if (r < 0)
+        else if (pid < 0)
+                log_warning("cannot start " ETC_PATH "/" ETC_EVENT "/%s: %s", name, strerror(-pid));
+        if (pid < 0)
                 return;
-        r = hook_end(r);
+        r = hook_end(pid);
         if (r == -ETIMEDOUT)
                 log_warning(ETC_PATH "/" ETC_EVENT "/%s was killed after %llu s", name,
                             HOOK_USEC / USEC_PER_SEC);
