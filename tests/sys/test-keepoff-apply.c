@@ -147,6 +147,17 @@ static void test_left_by_bind(void **state)
         }
 }
 
+/* Another program undoes each write at once, as /dev/null does. */
+static void test_written_by_another(void **state)
+{
+        struct tree t;
+
+        tree_make(&t);
+        tree_link(&t, "sys/module/usb_storage/parameters/quirks", "/dev/null");
+        assert_int_equal(quirks_param_push(&t.roots, "3:4:u"), -EAGAIN);
+        tree_remove(&t);
+}
+
 static void test_apply_not(void **state)
 {
         struct kept_disks kept = {};
@@ -169,6 +180,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_apply),
                 cmocka_unit_test(test_left_by_bind),
+                cmocka_unit_test(test_written_by_another),
                 cmocka_unit_test(test_apply_not),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
