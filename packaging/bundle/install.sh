@@ -308,16 +308,17 @@ control() {
                 else "$script" stop; "$script" disable; fi
                 ;;
         runit)
-                # runsvdir starts it within 5 s.
-                [ "$1" = start ] || ! has sv || sv -w 30 stop "$script" >/dev/null 2>&1
+                # runsvdir starts it within 5 s, and runsv again a uasd that has ended: then it is the new one.
+                if [ "$1" = start ]; then end_daemon
+                else ! has sv || sv -w 30 stop "$script" >/dev/null 2>&1; fi
                 ;;
         s6)
-                if [ "$1" = start ]; then s6-svscanctl -a "$(dirname "$script")" 2>/dev/null
+                if [ "$1" = start ]; then s6-svscanctl -a "$(dirname "$script")" 2>/dev/null; end_daemon
                 else s6-svc -wd -d "$script" 2>/dev/null; fi
                 ;;
         busybox)
                 kill -HUP 1 2>/dev/null
-                [ "$1" = start ] || end_daemon
+                end_daemon
                 ;;
         none) [ "$1" = start ] || end_daemon ;;
         esac
