@@ -4,7 +4,9 @@
     python3 tests/tools/check_test.py        (from anywhere)
 """
 
+import ast
 import contextlib
+import glob
 import importlib.machinery
 import importlib.util
 import io
@@ -178,6 +180,20 @@ class Passed(unittest.TestCase):
                 self.assertEqual(fresh.due(suite), scripts, (changed, suite))
                 for script in scripts:
                     fresh.passed.now("fresh-" + suite, fresh.key_of(suite, script))
+
+
+class Names(unittest.TestCase):
+    def test_once(self):
+        "No class and no function of a test hides one of the same name above it, which would never run."
+        count = 0
+        for path in glob.glob(os.path.join(TOP, "tests/**/*.py"), recursive=True):
+            with open(path, encoding="utf-8") as file:
+                tree = ast.parse(file.read())
+            for body in [tree.body] + [one.body for one in tree.body if isinstance(one, ast.ClassDef)]:
+                names = [one.name for one in body if isinstance(one, (ast.ClassDef, ast.FunctionDef)) and not one.decorator_list]
+                self.assertEqual(len(names), len(set(names)), (path, sorted(one for one in set(names) if names.count(one) > 1)))
+                count += len(names)
+        self.assertGreater(count, 1000)
 
 
 class LeftOut(unittest.TestCase):

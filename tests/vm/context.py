@@ -73,9 +73,9 @@ def case(tier="default", image="bookworm", product=True, limit=LIMIT, sliced=Tru
 
     def register(function):
         CASES.append(Case(function, tier, image, product, limit, sliced, cpus, slow))
-        # The fast tier has no time for another guest. One processor: all of them resume one saved guest.
+        # The fast tier has no time for another guest. One processor: all of them resume one saved guest. Those of the bundle boot.
         CASES.extend(Case(function, "full" if other in RARE else "default" if tier == "fast" else tier, other, product, limit, sliced,
-                          also=other) for other in also)
+                          cpus if image == "busybox" else 1, also=other) for other in also)
         return function
     return register
 
