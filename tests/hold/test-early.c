@@ -578,6 +578,11 @@ static void test_reads_no_strings(void **state)
         assert_return_code(mkfifo(path, 0600), errno);
         (void) alarm((unsigned) patience(20)); /* the open of a FIFO hangs */
         assert_int_equal(move(&t), 1);
+        no_disk(&t);
+        answers[0] = UASD_EXIT_DEFERRED;
+        disk_appears = true; /* so it is looked at again */
+        assert_int_equal(move(&t), 1);
+        assert_int_equal(runs, 2);
         assert_true(held(&t, "add", "disk", "sda"));
         assert_int_equal(early_let_go(&t.roots), 0);
         asked_by_udev(&t);
