@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The start script that install.sh writes, run by a real init with udevd and without systemd."""
+"""The start script that install.sh writes, run by a real init with udevd: sysvinit, OpenRC, and systemd."""
 
 import os
 import re
@@ -110,6 +110,30 @@ def messages(vm):
     assert guest.out("cat /run/uasd/log").count(moved) == 1
     said = guest.run("uasctl log", check=True)
     assert "times without syslog are in /run/uasd/log." in said.err and "The messages of uasd are in syslog" in said.err, said
+
+
+@case(tier="full", image="vendor", product=False, limit=900)
+def systemd(vm):
+    "systemd runs the bundle by the unit of install.sh: a disk is moved, uasd starts after a kill and at boot, and --remove ends it."
+    disk = vm.disk(label="DATA")
+    guest = bundled.boot(vm, disk)
+    guest.wait_disk(disk.interface, driver="uas")
+    only_disk(guest, "settled")
+    guest.run("uasctl switch sda usb-storage --wait=30 && uasctl switch sda uas --wait=30", check=True)
+    assert guest.journal("-b -u uasd").count("moved from usb-storage to uas") == 2
+    before = running(guest)
+    guest.run("kill -KILL $(pidof uasd)", check=True)
+    guest.until(lambda: running(guest) not in ([], before), what="it is started again")
+    bundled.started(guest)
+    assert runs(guest, "status") == [0]
+    only_disk(guest, "trial")
+    guest.reboot()
+    bundled.started(guest)
+    guest.wait_disk(disk.interface, driver="uas", timeout=60)
+    assert runs(guest, "status", "stop", "status", "start") == [0, 0, 3, 0]
+    guest.run("udevadm settle && mount LABEL=DATA /mnt", check=True)
+    guest.run("/opt/uasd/install.sh --remove --purge", check=True)
+    assert not running(guest) and guest.run("systemctl cat uasd.service").rc
 
 
 # Each open of a file. strace names the folder of a path that is relative.
