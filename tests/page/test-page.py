@@ -243,7 +243,8 @@ class Page(Machine):
             tab.run('(document.querySelector("[data-key=release]") || document.body).click()')
             return not os.path.exists(self.tree.path('run/uasd/hold/2-1:1.0'))
         until(released, 'the hold is over', pause=0.3)
-        tab.until('document.querySelector(".state").innerText === "ok"', 'it is settled')
+        # In the middle of an attempt it ends only the hold.
+        tab.until('["ok", "waiting until it is free"].includes(document.querySelector(".state").innerText)', 'it is settled')
         with open(self.tree.path('sys/class/block/sdz/uevent')) as file:
             self.assertEqual(file.read(), 'add')
 
