@@ -120,6 +120,13 @@ def boot(vm, *disks, conf="", first=":", more=None, early=(), guest=None, drives
     return guest
 
 
+def on_uas(vm, disk, **how):
+    """The guest with DISK on uas. how: as of boot()."""
+    guest = boot(vm, disk, **how)
+    guest.wait_disk(disk.interface, driver="uas")
+    return guest
+
+
 def on_storage(vm, disk):
     """The guest with DISK settled on usb-storage, by the policy of its configuration."""
     guest = boot(vm, disk, conf="Policy=usb-storage\n")

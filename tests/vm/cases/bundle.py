@@ -140,8 +140,7 @@ def module_elsewhere(vm):
 def module_by_modprobe(vm):
     "Without the indexes of kmod's depmod the system's modprobe loads uas, and the log says so."
     disk = vm.disk(label="DATA")
-    guest = bundled.boot(vm, disk, first="rm /lib/modules/*/*.bin")
-    guest.wait_disk(disk.interface, driver="uas")
+    guest = bundled.on_uas(vm, disk, first="rm /lib/modules/*/*.bin")
     only_disk(guest, "settled")
     assert "modprobe has loaded the module uas" in guest.out("cat /run/uasd.log")
 
@@ -164,8 +163,7 @@ def rolled_back(vm):
 def at_rest(vm):
     "With a disk on uas uasd has at most 4 MB of memory, and does not wake up for a minute. It has looked for the module."
     disk = vm.disk(label="DATA")
-    guest = bundled.boot(vm, disk, conf="TrialSec=0\n")
-    guest.wait_disk(disk.interface, driver="uas")
+    guest = bundled.on_uas(vm, disk, conf="TrialSec=0\n")
     only_disk(guest, "settled")
     guest.run("sleep 5")
     before = status(guest, "voluntary_ctxt_switches")
@@ -180,8 +178,7 @@ def at_rest(vm):
 def removed(vm):
     "--check names what is there; an upgrade beside a disk in use, and --remove, disturb nothing."
     disk = vm.disk(label="DATA")
-    guest = bundled.boot(vm, disk)
-    guest.wait_disk(disk.interface, driver="uas")
+    guest = bundled.on_uas(vm, disk)
     guest.run("mount -t ext4 /dev/sda1 /mnt", check=True)
     checked = guest.run("/bundle/install.sh --check")
     assert checked.rc == 0 and "Linux " + guest.out("uname -r") in checked.out and re.search("^ok +uas", checked.out, re.M), checked
@@ -262,8 +259,7 @@ def power_cut(vm):
         drives = [vm.media()]
         drives[0].partition().ext4("SETTINGS", 1)
         kept = "mount -t ext4 /dev/vdb1 /etc/uasd && printf '[uasd]\\nQuietSec=1\\n' >/etc/uasd/uasd.conf"
-    guest = bundled.boot(vm, disk, first=kept, drives=drives)
-    guest.wait_disk(disk.interface, driver="uas")
+    guest = bundled.on_uas(vm, disk, first=kept, drives=drives)
     only_disk(guest, "trial")
     guest.run("mount -t ext4 /dev/sda1 /mnt && echo kept >/mnt/file && sync", check=True)
     guest.run("echo lost >/mnt/other", check=True)

@@ -79,8 +79,7 @@ def killed(vm):
 def boots_beside_a_mount(vm):
     "A boot mounts the disk by fstab and starts uasd: the disk waits on usb-storage for its umount. A shutdown in its trial is not held against it."
     disk = vm.disk(label="DATA")
-    guest = bundled.boot(vm, disk)
-    guest.wait_disk(disk.interface, driver="uas")
+    guest = bundled.on_uas(vm, disk)
     guest.run("echo LABEL=DATA /mnt ext4 nofail 0 2 >>/etc/fstab && sync", check=True)
     only_disk(guest, "trial")
     guest.shut_down()
@@ -97,8 +96,7 @@ def boots_beside_a_mount(vm):
 def messages(vm):
     "What uasd reports is in syslog, or in a file where none runs. uasctl log says which one."
     disk = vm.disk(label="DATA")
-    guest = bundled.boot(vm, disk)
-    guest.wait_disk(disk.interface, driver="uas")
+    guest = bundled.on_uas(vm, disk)
     only_disk(guest, "settled")
     moved = "moved from usb-storage to uas"
     guest.wait_until("grep '%s' /run/uasd/log" % moved)
@@ -116,8 +114,7 @@ def messages(vm):
 def systemd(vm):
     "systemd runs the bundle by the unit of install.sh: a disk is moved, uasd starts after a kill and at boot, and --remove ends it."
     disk = vm.disk(label="DATA")
-    guest = bundled.boot(vm, disk)
-    guest.wait_disk(disk.interface, driver="uas")
+    guest = bundled.on_uas(vm, disk)
     only_disk(guest, "settled")
     guest.run("uasctl switch sda usb-storage --wait=30 && uasctl switch sda uas --wait=30", check=True)
     assert guest.journal("-b -u uasd").count("moved from usb-storage to uas") == 2

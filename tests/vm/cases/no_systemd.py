@@ -220,8 +220,7 @@ def killed_at_every_call(vm):
     disk = vm.disk(size="16M", partitions=["4M", None], wcache="volatile")
     with context.clock_stopped():
         traced = brought("/usr/bin/strace")
-    guest = bundled.boot(vm, disk, conf="TrialSec=0\n", more={**traced, "odd/round": ROUND, "odd/wrapper": cpio.Exec(WRAPPER)})
-    guest.wait_disk(disk.interface, driver="uas")
+    guest = bundled.on_uas(vm, disk, conf="TrialSec=0\n", more={**traced, "odd/round": ROUND, "odd/wrapper": cpio.Exec(WRAPPER)})
     only_disk(guest, "settled")
     guest.run("cd /opt/uasd/lib/uasd && mv uasd-switch uasd-switch.vm && cp /odd/wrapper uasd-switch", check=True)
     guest.run("echo 0 >/sys/module/usb_storage/parameters/delay_use", check=True)
