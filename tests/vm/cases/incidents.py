@@ -299,19 +299,23 @@ def h12_settle(vm):
     assert guest.out("systemctl show -P ActiveEnterTimestamp systemd-udev-settle.service || true") == ""
     units = guest.out("systemctl list-dependencies --all --plain uasd.service 'uasd-release@x.timer' 'uasd-release@x.service'")
     assert "settle" not in units, units
-    assert guest.run("grep -slE 'udevadm.settle|udev-settle' /usr/lib/uasd/uasd* /usr/lib/systemd/system/uasd* "
-                     "/usr/lib/udev/rules.d/*uasd* /usr/lib/systemd/system-generators/*uasd*").rc == 1
-    # The initramfs waits where it is about to mount root, which may be moving, and once where a device is missing. The waits are
+    # "After=" alone starts nothing.
+    named = guest.out("grep -aohE '.*(udevadm.settle|udev-settle).*' /usr/lib/uasd/uasd* /usr/lib/systemd/system/uasd* "
+                      "/usr/lib/udev/rules.d/*uasd* /usr/lib/systemd/system-generators/*uasd*")
+    assert named == "After=systemd-udev-trigger.service systemd-udev-settle.service", named
+    # The initramfs waits where root that may be moving is about to be mounted, and once where a device is missing. The waits are
     # limited. Without a USB disk there is none.
     text = guest.read("/usr/lib/uasd/initramfs/run")
     asked = {verb: re.findall(r"udevadm settle --timeout=(\d+) \|\| true$", body, re.M)
              for verb, body in re.findall(r"^(\w+)\(\) \{\n(.*?)^\}", text, re.M | re.S)}
     assert asked == {"usb_disk_there": [], "start": [], "waiting": ["10"], "watch": ["30"], "mounting": ["30"]}, asked
     assert text.count("udevadm") == 3, text
+    guest.run("touch /etc/initrd-release", check=True)
     for script, verb in ("local-premount", "mounting"), ("local-block", "waiting"):
         calls = guest.out("strace -f -qq -e trace=execve -o /run/vm-calls /usr/share/initramfs-tools/scripts/%s/uasd; "
                           "cat /run/vm-calls" % script)
         assert '"/usr/lib/uasd/initramfs/run", "%s"' % verb in calls and "udevadm" not in calls, calls
+    guest.run("rm /etc/initrd-release", check=True)
     # A disk is switched and mounted as usual with a udev that never settles.
     guest.put("/run/udev/rules.d/10-never.rules", 'KERNEL=="tty1", ACTION=="change", PROGRAM="/bin/sleep 150"\n')
     guest.run("udevadm control --reload && udevadm trigger --action=change /sys/class/tty/tty1", check=True)
