@@ -82,7 +82,11 @@ int main(int argc, char *argv[])
         off = uasd_off(&m->roots);
         if (off) {
                 log_notice("switching no disk: %s", off);
-                (void) sd_notifyf(0, "READY=1\nSTATUS=Off: %s", off);
+                r = sd_notifyf(0, "READY=1\nSTATUS=Off: %s", off);
+                /* A supervisor without sd_notify(3) starts a program again when it ends. */
+                (void) sigdelset(&mask, SIGCHLD);
+                if (r == 0)
+                        (void) sigwait(&mask, &r);
                 return 0;
         }
         /* A package of a NAS starts it as another user until root has allowed more. */

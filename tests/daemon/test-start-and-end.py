@@ -14,7 +14,7 @@ import subprocess
 import termios
 import unittest
 
-from machine import HELLO, TOP, UASD, Machine, main, patience, privatebus, stop, until
+from machine import HELLO, TOP, UASD, Machine, main, patience, privatebus, process_state, stop, until
 from tree import BOOT
 
 SEVERAL = 8000
@@ -97,6 +97,16 @@ class Stop(Machine):
         self.assertEqual(told(), 'READY=1\nSTATUS=Off: uasd=off is on the kernel command line')
         self.assertEqual(daemon.wait(patience()), 0)
         self.assertIn('switching no disk: uasd=off is on the kernel command line', self.journal())
+        self.assertFalse(os.path.exists(self.tree.path('run/uasd/private')))
+
+    def test_off_under_a_supervisor(self):
+        "A supervisor with no word for it would start it again and again: it stays until its signal."
+        self.tree.write('proc/cmdline', 'uasd=off\n')
+        for times, number in enumerate((signal.SIGTERM, signal.SIGINT), 1):
+            daemon = self.start_daemon()
+            until(lambda: self.journal().count('switching no disk') == times and process_state(daemon.pid) == 'S', 'it sleeps')
+            daemon.send_signal(number)
+            self.assertEqual(daemon.wait(patience()), 0)
         self.assertFalse(os.path.exists(self.tree.path('run/uasd/private')))
 
     def test_ends_before_it_answers(self):
