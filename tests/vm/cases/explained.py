@@ -159,7 +159,7 @@ def given_up(vm):
     guest.wait_disk(disk.interface, driver="usb-storage", timeout=120)
     disk_in(guest, disk, "failed")
     text = guest.out("uasctl explain " + disk.interface)
-    assert "State: failed. uas does not take it: Invalid argument\n" in text and "uasctl forget " + disk.interface in text, text
+    assert "State: failed. uas does not take it: Invalid argument\n" in text and "uasctl forget %s\n" % disk.interface.split(":")[0] in text, text
     disk.unplug()
     guest.until(lambda: not guest.uasctl("list")["disks"], 60, "an empty list")
     slow = vm.disk(size="8M", speed="high")
