@@ -168,10 +168,22 @@ static void attempt_forget(struct life *l)
         l->disk.outcome.code = -1;
 }
 
+/* The request is not for what the switch does already. Between two drivers, and on the new one,
+ * other rows fit: so this decides as before the switch. */
+static bool attempt_overtaken(const struct life *l)
+{
+        struct life before = *l;
+
+        before.disk.facts.just_unbound = false;
+        if (l->attempt.from != DRIVER_NONE)
+                before.disk.facts.driver = l->attempt.from;
+        lease_decide(&before);
+        return l->attempt.running && before.disk.decision.target != l->attempt.to;
+}
+
 static void attempt_start_over(struct life *l)
 {
-        lease_decide(l);
-        l->attempt.overtaken = l->attempt.running && l->disk.decision.target != l->attempt.to;
+        l->attempt.overtaken = attempt_overtaken(l);
         l->attempt.requested = true;
         l->use.waited = l->use.hidden = l->use.named = false;
         l->use.free_since = 0;
