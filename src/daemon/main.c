@@ -95,9 +95,11 @@ int main(int argc, char *argv[])
                 return 1;
         }
         r = uasd_run(m);
-        if (r == -EALREADY)
+        if (r == -EALREADY) { /* whose trials are not ours to end */
                 log_error("another uasd is at work already");
-        else if (r < 0)
+                return 1;
+        }
+        if (r < 0)
                 log_error("cannot go on: %s", strerror(-r));
         manager_end(m);
         return r < 0;

@@ -52,8 +52,13 @@ class Stop(Machine):
             self.assertEqual(daemon.wait(patience()), 0)
             self.assertNotIn('cannot go on', self.journal())
 
+    def trial(self):
+        with open(self.tree.path('etc/uasd/history')) as file:
+            return re.search('=state=([a-z]+) ', file.read())[1]
+
     def test_trials(self):
-        "Nobody watches a trial after uasd, so that ends it: also where systemd runs, as uasd-trials.service may not be installed."
+        "Nobody watches a trial after uasd, so that ends it: also where systemd runs, as uasd-trials.service may not be installed. A second uasd does not."
+        self.warns('another uasd is at work already')
         for systemd in False, True:
             with self.subTest(systemd=systemd):
                 if systemd:
@@ -62,10 +67,12 @@ class Stop(Machine):
                                 f'kernel=6.1.0-test boot={BOOT} date=- reason=-\n')
                 daemon = self.start_daemon()
                 until(lambda: os.path.exists(self.tree.path('run/uasd/private')), 'it listens')
+                second = self.start([UASD, self.tree.top], stderr=self.said)
+                self.assertEqual(second.wait(patience()), 1)
+                self.assertEqual(self.trial(), 'trial')
                 daemon.terminate()
                 self.assertEqual(daemon.wait(patience()), 0)
-                with open(self.tree.path('etc/uasd/history')) as file:
-                    self.assertIn('=state=ended ', file.read())
+                self.assertEqual(self.trial(), 'ended')
                 os.unlink(self.tree.path('run/uasd/private'))
 
     def uasd(self, *args, **more):
