@@ -313,12 +313,12 @@ control() {
                 else ! has sv || sv -w 30 stop "$script" >/dev/null 2>&1; fi
                 ;;
         s6)
-                if [ "$1" = start ]; then s6-svscanctl -a "$(dirname "$script")" 2>/dev/null; end_daemon
+                if [ "$1" = start ]; then end_daemon; s6-svscanctl -a "$(dirname "$script")" 2>/dev/null
                 else s6-svc -wd -d "$script" 2>/dev/null; fi
                 ;;
         busybox)
-                kill -HUP 1 2>/dev/null
-                end_daemon
+                # It is ended when its line has gone.
+                if [ "$1" = start ]; then end_daemon; kill -HUP 1 2>/dev/null; fi
                 ;;
         none) [ "$1" = start ] || end_daemon ;;
         esac
