@@ -48,7 +48,8 @@ static void make_parents(char *path)
         }
 }
 
-/* A reader at the same time never sees an empty file: it would take a count for zero. */
+/* A reader at the same time does not see the file cut: it would take a count for zero. But it may
+ * see the end of a longer text behind a shorter one. */
 static void write_file(char *path, const void *data, size_t size)
 {
         int fd;

@@ -36,15 +36,18 @@ def files():
             for folder, _, names in os.walk(made.dir) for name in names}
 
 
-# Until uasd has begun one more switch, and has ended it.
+# Until uasd has moved it once more: when the use had ended, when the last attempt began, and when that had moved it.
 GOES = """
 count() { grep -c ": $1 from " %s; }
-began=$(count switching) moved=$(count moved)
+attempts=$(count switching) moved=$(count moved)
 %s || exit
 read -r ended _ </proc/uptime
-until [ $(count switching) -gt $began ]; do busybox usleep 50000; done
-read -r began _ </proc/uptime
-until [ $(count moved) -gt $moved ]; do busybox usleep 50000; done
+began=$ended
+until [ $(count moved) -gt $moved ]; do
+        before=$attempts attempts=$(count switching)
+        [ $attempts = $before ] || read -r began _ </proc/uptime
+        busybox usleep 50000
+done
 read -r moved _ </proc/uptime
 echo $ended $began $moved
 """

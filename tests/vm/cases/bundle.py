@@ -24,7 +24,7 @@ WAITING = {
     "explain --all sda": (0, "no-streams"),
     "db sda": (0, "Verdict: unknown"),
     "log": (0, "There is no journal: this is only the history."),
-    "monitor & sleep 1; kill $!": (0, "(sda) present: state waiting, driver usb-storage."),
+    "monitor >/run/seen & until grep present /run/seen; do sleep 0.1; done; kill $!": (0, "(sda) present: state waiting, driver usb-storage."),
     "wait --wait=1 sda": (3, "timed out. Waits for uas until nothing uses it: /mnt (sda1)."),
     "switch sda uas --wait=1": (3, "still waiting. The request stays."),
     "policy": (0, "uas         uasctl"),

@@ -117,7 +117,7 @@ def systemd(vm):
     guest = bundled.on_uas(vm, disk)
     only_disk(guest, "settled")
     guest.run("uasctl switch sda usb-storage --wait=30 && uasctl switch sda uas --wait=30", check=True)
-    assert guest.journal("-b -u uasd").count("moved from usb-storage to uas") == 2
+    guest.until(lambda: guest.journal("-b -u uasd").count("moved from usb-storage to uas") == 2, what="the journal has both")
     before = running(guest)
     guest.run("kill -KILL $(pidof uasd)", check=True)
     guest.until(lambda: running(guest) not in ([], before), what="it is started again")

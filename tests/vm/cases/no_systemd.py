@@ -138,8 +138,12 @@ def boot_flash(vm):
         # The kernel's buffer is too small for the messages of all.
         log += guest.out("uasctl switch %s %s && dmesg -c" % (disks[number % len(disks)].interface, driver)).splitlines()
     assert guest.out(state) == before
-    log += guest.out("dmesg -c").splitlines()
-    assert sum("Attached SCSI disk" in line for line in log) == SWITCHES
+
+    def attached():
+        log.extend(guest.out("dmesg -c").splitlines())
+        return sum("Attached SCSI disk" in line for line in log)
+    guest.until(lambda: attached() >= SWITCHES, what="the kernel has said so of each switch")
+    assert attached() == SWITCHES
     name = " %s:" % flash.interface.partition(":")[0]
     told = [line for line in log if name in line or "[sda]" in line]
     assert told == [], told
