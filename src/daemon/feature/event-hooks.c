@@ -12,8 +12,8 @@
 #include "common/sentence.h"
 #include "core/disk-words.h"
 #include "daemon/work/child.h"
+#include "daemon/work/hooks.h"
 #include "sys/io/clock.h"
-#include "sys/io/hooks.h"
 #include "sys/io/pid1.h"
 #include "sys/io/statefile.h"
 #include "sys/io/sysfs.h"
@@ -214,7 +214,7 @@ unsigned event_hooks_again(struct entry *e, enum driver to)
 
 static void event_hook_run(const struct manager *m, const char *name, const char *const *env)
 {
-        const char *const args[] = {NULL};
+        const char *const args[2] = {NULL};
         pid_t pid = hook_start(&m->roots, m->root, ETC_EVENT, name, args, env);
         int r;
 

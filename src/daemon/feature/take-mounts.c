@@ -6,8 +6,8 @@
 #include "common/util.h"
 #include "core/disk.h"
 #include "daemon/work/child.h"
+#include "daemon/work/hooks.h"
 #include "sys/io/clock.h"
-#include "sys/io/hooks.h"
 #include "sys/io/sysfs.h"
 #include "sys/state/attachment.h"
 #include "sys/users/users.h"
@@ -25,8 +25,8 @@ static pid_t take_hook_start(const struct entry *e, const char *name, const char
 {
         const struct disk *d = &e->life.disk;
         char disks[256], names[sizeof(disks) + sizeof("UASD_DISKS=")];
-        const char *const args[] = {word, d->facts.interface, NULL}, *const env[] = {HOOK_PATH,
-                                                                                     names, NULL};
+        const char *const args[] = {word, d->facts.interface};
+        const char *const env[] = {HOOK_PATH, names, NULL};
 
         (void) snprintf(names, sizeof(names), "UASD_DISKS=%s",
                         luns_names(d->luns, d->n_luns, disks, sizeof(disks)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "sys/io/hooks.h"
+#include "daemon/work/hooks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,6 @@
 #include "common/names.h"
 
 #define HOOK_GRACE_MSEC 1000
-#define HOOK_ARGS_MAX 2
 
 /* Only root can have written it. */
 static bool hook_is_safe(const struct roots *roots, const char *path)
@@ -25,15 +24,13 @@ static bool hook_is_safe(const struct roots *roots, const char *path)
 }
 
 pid_t hook_start(const struct roots *roots, const char *root, const char *folder, const char *name,
-                 const char *const *args, const char *const *env)
+                 const char *const args[static 2], const char *const *env)
 {
-        const char *argv[HOOK_ARGS_MAX + 2] = {
-                path_join(root ?: "", ETC_PATH "/", folder, "/", name)};
+        const char *argv[] = {path_join(root ?: "", ETC_PATH "/", folder, "/", name), args[0],
+                              args[1], NULL};
 
         if (strchr(name, '/') || !hook_is_safe(roots, path_join(folder, "/", name)))
                 return -EPERM;
-        for (size_t i = 0; i < HOOK_ARGS_MAX && args[i]; i++)
-                argv[i + 1] = args[i];
         return child_spawn(&(struct program){
                 .argv = argv, .env = env, .fds = {-1, -1, -1}, .new_signals = true});
 }

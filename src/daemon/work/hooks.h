@@ -12,12 +12,12 @@
 #define HOOK_USEC (30 * USEC_PER_SEC)
 
 /*
- * Starts FOLDER/NAME with these arguments (at most two, then NULL) in this environment. root: the
- * folder of the machine, or NULL. Returns its pid, or -errno; -EPERM if it is no executable file of
- * root, or if another user may write to it.
+ * Starts FOLDER/NAME with these arguments (NULL: no more) in this environment. root: the folder of
+ * the machine, or NULL. Returns its pid, or -errno; -EPERM if it is no executable file of root, or
+ * if another user may write to it.
  */
 pid_t hook_start(const struct roots *roots, const char *root, const char *folder, const char *name,
-                 const char *const *args, const char *const *env);
+                 const char *const args[static 2], const char *const *env);
 /* Waits for its end, and kills it after HOOK_USEC, together with its children. Returns as
  * child_exit_status(). */
 int hook_end(pid_t pid);
