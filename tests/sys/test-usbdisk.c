@@ -253,7 +253,7 @@ static void test_no_disk(void **state)
 
 static void test_enumerate(void **state)
 {
-        char **names = NULL;
+        char *before = NULL, **names = NULL;
         struct tree t;
 
         tree_make(&t);
@@ -270,7 +270,11 @@ static void test_enumerate(void **state)
         tree_make(&t);
         tree_unlink(&t, "sys/bus/usb/devices/2-1");
         tree_unlink(&t, "sys/bus/usb/devices/2-1:1.0");
+        names = &before;
+        assert_int_equal(usb_disk_enumerate(&t.roots, &names), 0);
+        assert_null(names);
         assert_int_equal(unlinkat(t.roots.sys, "bus/usb/devices", AT_REMOVEDIR), 0);
+        names = &before;
         assert_int_equal(usb_disk_enumerate(&t.roots, &names), 0);
         assert_null(names);
         tree_write(&t, "sys/bus/usb/devices", "");
