@@ -51,6 +51,13 @@ static void test_slow_sync(void **state)
              UASD_EXIT_ROLLED_BACK, DRIVER_USB_STORAGE, "another disk shows");
 }
 
+/* Data that still reaches the disk after 10 s is a use: the disk stays. */
+static void test_endless_sync(void **state)
+{
+        play((struct fake_hook){.nth = last("sync sda"), .what = HOOK_SLOW, .error = 20},
+             UASD_EXIT_FAILED, DRIVER_UAS, "; it is in use already, and stays");
+}
+
 /* A child that dies in the sync has not synced: another one does. */
 static void test_killed_in_the_sync(void **state)
 {
@@ -88,8 +95,9 @@ static void test_slow_close(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_slow_sync), cmocka_unit_test(test_killed_in_the_sync),
-                cmocka_unit_test(test_not_begun), cmocka_unit_test(test_slow_close)};
+                cmocka_unit_test(test_slow_sync), cmocka_unit_test(test_endless_sync),
+                cmocka_unit_test(test_killed_in_the_sync), cmocka_unit_test(test_not_begun),
+                cmocka_unit_test(test_slow_close)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
