@@ -28,21 +28,21 @@
 #define LOOK_AGAIN_MSEC 50
 
 /*
- * The child says that it begins, claims the LUN, and answers. When its parent sends a word, it
- * syncs the LUN and answers again. It lives as long as it has the claim.
+ * The child sends a word when it begins, claims the LUN, and answers. When its parent sends a word,
+ * it syncs the LUN and answers again. It lives as long as it has the claim.
  */
 static void hold_claim(struct transaction *t, const struct lun *l, int fd)
 {
         struct claim c = CLAIM_NULL;
-        char busy[BLOCK_NAME_MAX];
-        int r = 0;
+        char busy[BLOCK_NAME_MAX], word;
+        int r;
 
-        (void) !write(fd, &r, sizeof(r));
+        (void) !write(fd, "", 1);
         r = claim_take(&t->roots, l, 1, &c, busy);
         (void) !write(fd, &r, sizeof(r));
         if (r < 0)
                 _exit(0);
-        if (read(fd, &r, sizeof(r)) == sizeof(r)) {
+        if (read(fd, &word, 1) == 1) {
                 r = claim_sync(&c, busy);
                 (void) !write(fd, &r, sizeof(r));
         }
@@ -106,7 +106,8 @@ static bool undo_child_lives(const struct undo_claim_child *c)
  */
 static int await_claim(struct undo_claim_child *c, usec_t *budget)
 {
-        int answer, r = child_read(c->fd, &answer, sizeof(answer), awake_in(START_BUDGET));
+        char word;
+        int answer, r = child_read(c->fd, &word, 1, awake_in(START_BUDGET));
 
         if (r <= 0)
                 return -ECANCELED;
@@ -176,13 +177,13 @@ static int await_syncs(const struct transaction *t, struct awake end)
 static int sync_luns(const struct transaction *t, struct awake deadline)
 {
         uint64_t before, now = luns_written(t);
-        int go = 0, r;
+        int r;
 
         for (size_t i = 0; i < t->undo.disk.n_luns; i++) {
                 struct undo_claim_child *c = &t->undo.children[i];
 
                 c->syncs = c->pid > 0 && !c->hangs;
-                if (c->syncs && send(c->fd, &go, sizeof(go), MSG_NOSIGNAL) != sizeof(go))
+                if (c->syncs && send(c->fd, "", 1, MSG_NOSIGNAL) != 1)
                         return -ECANCELED;
         }
         while ((r = await_syncs(t, awake_in(FLOW_BUDGET))) > 0) {
