@@ -103,6 +103,11 @@ class KernelTable(unittest.TestCase):
         self.assertLess(set(rules), set(our_rules))
         self.assertEqual([row for row in ours_then['storage'] if row[:2] == ('2109', '0715')], [])
 
+    def test_limits(self):
+        """As its comment says: from the last release of Linux 4.14 on all tables are the same."""
+        self.assertEqual(ours([4, 14])[1], ours()[1])
+        self.assertNotEqual(ours([4, 13])[1], ours()[1])
+
     def test_rules(self):
         """The code of uas-detect.h names the same ids and strings."""
         self.assertEqual(set(self.rules), set(self.our_rules), self.version)

@@ -217,6 +217,8 @@ static void test_medium(void **state)
                 if (trim_medium_same(&table[i].kept, &table[i].now) != table[i].same)
                         fail_msg("row %zu", i);
         assert_true(trim_hash(0, "", 0) != 0);
+        /* FNV-1a; another hash would not know the files of earlier versions */
+        assert_true(trim_hash(0, "foobar", 6) == UINT64_C(0x85944171f73967e8));
         assert_true(trim_hash(trim_hash(0, "a", 2), "b", 2) == trim_hash(0, "a\0b", 4));
         assert_true(trim_hash(0, "ab", 3) != trim_hash(0, "ba", 3));
 }

@@ -470,6 +470,20 @@ static void test_not_kept(void **state)
         assert_int_equal(trouble_take_line(&t, "burst 1 2 0 0 uas bridge heavy " HUNG), -EINVAL);
 }
 
+/* A new burst takes the place of the oldest one. */
+static void test_many_bursts(void **state)
+{
+        struct trouble t = {0};
+        struct finding f;
+
+        trouble_driver(&t, DRIVER_UAS, TRUST_GOOD);
+        for (size_t i = 0; i <= BURSTS_MAX; i++)
+                trouble_take(&t, &cable_sign, (100 + 60 * i) * SEC, &f);
+        assert_int_equal(t.n, BURSTS_MAX);
+        for (size_t i = 0; i < BURSTS_MAX; i++)
+                assert_int_equal(t.bursts[i].first, (100 + 60 * (i + 1)) * SEC);
+}
+
 static void test_about(void **state)
 {
         static const struct facts disk = {.port = "2-1.4",
@@ -561,7 +575,7 @@ int main(void)
                 cmocka_unit_test(test_stories), cmocka_unit_test(test_pending),
                 cmocka_unit_test(test_finding), cmocka_unit_test(test_excuse),
                 cmocka_unit_test(test_about),   cmocka_unit_test(test_drivers),
-                cmocka_unit_test(test_around),
+                cmocka_unit_test(test_around),  cmocka_unit_test(test_many_bursts),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
