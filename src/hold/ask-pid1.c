@@ -267,7 +267,7 @@ int main(int argc, char **argv)
         if (roots_open(&roots, NULL) < 0)
                 r = -ECANCELED; /* -ENOENT is the answer that systemd is not PID 1 */
         else
-                r = q->ask(&roots, argc > 2 ? argv[2] : NULL);
+                r = q->ask(&roots, argv[2]); /* NULL: none */
         (void) printf("%i\n", r);
         return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
