@@ -17,6 +17,7 @@ static const struct {
         enum weight weight;
         bool excuses;
         bool follows;
+        enum driver driver;
 } signs[] = {
         /* clang-format off */
         {"6,554,46637194,-;sd 6:0:0:0: [sda] tag#14 uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN " SCSI("6:0:0:0"),
@@ -119,8 +120,9 @@ static const struct {
         {"6,1,1,-;PM: hibernation: hibernation entry\n", PLACE_MACHINE, "", 0, 0, BLAME_NONE, WEIGHT_SLEEP, false},
         {"6,1,1,-;PM: hibernation exit\n", PLACE_MACHINE, "", 0, 0, BLAME_NONE, WEIGHT_AWAKE, false}, /* Linux up to 5.7 */
         {"2,1,1,-;Under-voltage detected! (0x00050005)\n", PLACE_MACHINE, "", 0, 0, BLAME_POWER, WEIGHT_FATAL, true},
-        {"6,525,38191711,-;scsi host6: uas" SCSI("host6"), PLACE_HOST, "host6", 0, 0, BLAME_NONE, WEIGHT_NEW, false},
-        {"6,525,38191711,-;scsi host0: usb-storage 2-1:1.0" SCSI("host0"), PLACE_HOST, "host0", 0, 0, BLAME_NONE, WEIGHT_NEW, false},
+        {"6,525,38191711,-;scsi host6: uas" SCSI("host6"), PLACE_HOST, "host6", 0, 0, BLAME_NONE, WEIGHT_NEW, false, false, DRIVER_UAS},
+        {"6,525,38191711,-;scsi host0: usb-storage 2-1:1.0" SCSI("host0"), PLACE_HOST, "host0", 0, 0, BLAME_NONE, WEIGHT_NEW, false, false,
+         DRIVER_USB_STORAGE},
         {"6,518,37567884,-;usb 2-1: new SuperSpeed USB device number 2 using xhci_hcd" USB("+usb:2-1"),
          PLACE_PORT, "2-1", 0, 0, BLAME_NONE, WEIGHT_NEW, false},
         {"6,593,66863151,-;usb 2-1: USB disconnect, device number 2" USB("c189:129"),
@@ -146,6 +148,7 @@ static void test_signs(void **state)
                 assert_row(i, s.blame == signs[i].blame && s.weight == signs[i].weight &&
                                       s.excuses == signs[i].excuses);
                 assert_row(i, s.follows == signs[i].follows);
+                assert_row(i, s.driver == signs[i].driver);
                 assert_row(i, s.blame == BLAME_NONE || *s.what);
         }
 }

@@ -960,6 +960,19 @@ static const struct scenario table[] = {
                  {4000, DONE(ROLLED_BACK), "report", STATE_FAILED},
                  {5000, REQUEST(DRIVER_UAS), "watch report look", STATE_WAITING},
          }},
+        {"leased again before it is back: it stays until the new holder moves it",
+         BOOTED,
+         {
+                 {1000, SCANNED, "report", STATE_SETTLED, ON_UAS},
+                 {1100, LEASED, "", STATE_SETTLED, DISKS},
+                 {1200, LEASE_TO(DRIVER_USB_STORAGE), "watch report look", STATE_WAITING},
+                 {1200, FREE, "unwatch report switch usb-storage", STATE_SWITCHING},
+                 {2000, DONE(OK), "report", STATE_SETTLED, ON_BOT},
+                 {3000, LEASE_OVER(DRIVER_UAS), "watch report look", STATE_WAITING},
+                 {4000, LEASED, "unwatch report", STATE_SETTLED},
+                 {5000, LEASE_TO(DRIVER_UAS), "watch report look", STATE_WAITING},
+                 {5000, FREE, "unwatch report switch uas", STATE_SWITCHING},
+         }},
         {"leased: it fails on uas, and only its holder moves it off; it is not brought back there",
          BOOTED,
          {
@@ -1422,6 +1435,30 @@ static void test_drivers(void **state)
         assert_true(l.attempt.from == DRIVER_NONE && l.attempt.to == DRIVER_NONE);
 }
 
+/* A lease counts in the decision, and leaves what the user has set as it is. */
+static void test_lease_decides(void **state)
+{
+        struct life l;
+
+        life_of_disk(&l);
+        for (unsigned bits = 0; bits < 16; bits++) {
+                struct facts *f = &l.disk.facts;
+
+                f->override_target = bits & 1 ? DRIVER_USB_STORAGE : DRIVER_NONE;
+                f->override_forced = bits & 2;
+                f->policy_forced = bits & 4;
+                f->policy = POLICY_USB_STORAGE;
+                l.lease.active = true;
+                l.lease.to = DRIVER_UAS;
+                l.lease.forced = bits & 8;
+                lease_decide(&l);
+                assert_int_equal(l.disk.decision.target, DRIVER_UAS);
+                assert_int_equal(f->override_target, bits & 1 ? DRIVER_USB_STORAGE : DRIVER_NONE);
+                assert_int_equal(f->override_forced, !!(bits & 2));
+                assert_int_equal(f->policy_forced, !!(bits & 4));
+        }
+}
+
 /* After a killed switch the driver of the disk decides. Its own sentence stays where the driver is
  * not there. */
 static void test_killed(void **state)
@@ -1501,9 +1538,10 @@ static void test_stranded(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_scenarios), cmocka_unit_test(test_laws),
-                cmocka_unit_test(test_drivers),   cmocka_unit_test(test_killed),
-                cmocka_unit_test(test_cancelled), cmocka_unit_test(test_stranded),
+                cmocka_unit_test(test_scenarios),     cmocka_unit_test(test_laws),
+                cmocka_unit_test(test_drivers),       cmocka_unit_test(test_killed),
+                cmocka_unit_test(test_cancelled),     cmocka_unit_test(test_stranded),
+                cmocka_unit_test(test_lease_decides),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,6 +134,13 @@ static void test_near(void **state)
         assert_false(quirk_slip_is_for(slips, 0x152d, 0x0580));
         assert_true(quirk_slip_is_for(slips + 1, 0x152d, 0x0580)); /* it may be meant */
         assert_false(quirk_slip_is_for(slips + 1, 0x04e8, 0x4001));
+        assert_int_equal(
+                quirk_lines_add(&lines, QUIRK_MODPROBE, "/etc/modprobe.d/b.conf", 2, "04e8:4001"),
+                0);
+        assert_int_equal(quirk_slips(&lines, slips, ELEMENTSOF(slips)), 3);
+        for (size_t i = 0; i < 3; i++)
+                assert_ptr_equal(slips[i].line, lines.list + i / 2);
+        assert_string_equal(slips[2].text, "04e8:4001");
         quirk_lines_done(&lines);
 }
 
