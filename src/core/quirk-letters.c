@@ -9,7 +9,7 @@
  */
 const struct quirk_letter *quirk_letter_find(char letter, unsigned kernel)
 {
-        static const struct quirk_letter letters['z' + 1] = {
+        static const struct quirk_letter letters[UINT8_MAX + 1] = {
                 /* clang-format off */
                 ['a'] = {"SANE_SENSE", "the kernel asks for more than 18 bytes of sense data (usb-storage only)", 0},
                 ['b'] = {"BAD_SENSE", "the kernel asks for 18 bytes of sense data at most (usb-storage only)", 0},
@@ -35,10 +35,9 @@ const struct quirk_letter *quirk_letter_find(char letter, unsigned kernel)
                 ['y'] = {"ALWAYS_SYNC", "the kernel flushes the cache even if the disk reports none", LINUX(4, 5)},
                 /* clang-format on */
         };
+        const struct quirk_letter *known = letters + (uint8_t) letter;
 
-        if (letter < 'a' || letter > 'z' || !letters[(int) letter].flag)
+        if (!known->flag || (kernel && kernel < known->since))
                 return NULL;
-        if (kernel && kernel < letters[(int) letter].since)
-                return NULL;
-        return letters + letter;
+        return known;
 }
