@@ -290,7 +290,7 @@ static void test_letters_of_a_kernel(void **state)
                 for (const char *p = QUIRK_LETTERS; *p; p++)
                         assert_row(i, !quirk_letter_find(*p, table[i].kernel) ==
                                               (strchr(table[i].unknown, *p) != NULL));
-                for (const char *p = "qvxz`{A0"; *p; p++) /* no kernel knows them */
+                for (const char *p = "qvxz`{A0\xe4"; *p; p++) /* no kernel knows them */
                         assert_row(i, !quirk_letter_find(*p, table[i].kernel));
         }
 }
@@ -467,6 +467,19 @@ static void test_fit(void **state)
         strv_free(left);
 }
 
+/* An entry that alone fills the parameter counts; the kernel never gets a longer one. */
+static void test_join(void **state)
+{
+        char entry[QUIRKS_MAX + 2] = "1209:5a5a:", *joined;
+
+        for (size_t n = QUIRKS_MAX; n <= QUIRKS_MAX + 1; n++) {
+                memset(entry + strlen(entry), 'u', n - strlen(entry));
+                joined = quirks_join((const char *[]){entry, "152d:0578:f"}, 2);
+                assert_string_equal(joined + (n == QUIRKS_MAX ? n + 1 : 0), "152d:0578:f");
+                free(joined);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -475,7 +488,7 @@ int main(void)
                 cmocka_unit_test(test_longest_entry), cmocka_unit_test(test_prepend),
                 cmocka_unit_test(test_remove),        cmocka_unit_test(test_fit),
                 cmocka_unit_test(test_without),       cmocka_unit_test(test_entry_of),
-                cmocka_unit_test(test_next),
+                cmocka_unit_test(test_next),          cmocka_unit_test(test_join),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
