@@ -5,7 +5,11 @@
 
 #define SCSI(device) "\n SUBSYSTEM=scsi\n DEVICE=+scsi:" device "\n"
 #define USB(device) "\n SUBSYSTEM=usb\n DEVICE=" device "\n"
+#define FROM_HOST(text) "3,1,1,-;scsi host6: " text SCSI("host6")
+#define FROM_DISK(text) "3,1,1,-;sd 6:0:0:0: [sda] tag#0 " text SCSI("6:0:0:0")
 #define PCI "\n SUBSYSTEM=pci\n DEVICE=+pci:0000:00:14.0\n"
+#define CONTROLLER(text)                                                                           \
+        "3,1,1,-;xhci_hcd 0000:00:14.0: " text PCI, PLACE_CONTROLLER, "0000:00:14.0", 0, 0
 
 /* Lines of 6.1 and 6.12 about a disk that fails, unless another version is named. */
 static const struct {
@@ -18,37 +22,39 @@ static const struct {
         bool excuses;
         bool follows;
         enum driver driver;
+        bool handling;
+        bool resets;
 } signs[] = {
         /* clang-format off */
         {"6,554,46637194,-;sd 6:0:0:0: [sda] tag#14 uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN " SCSI("6:0:0:0"),
-         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false},
+         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false, .handling = true},
         {"6,1,1,-;sr 12:0:0:1: [sr0] tag#3 uas_eh_abort_handler 0 uas-tag 1 inflight: CMD " SCSI("12:0:0:1"),
-         PLACE_HOST, "host12", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false},
+         PLACE_HOST, "host12", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false, .handling = true},
         {"6,1,1,-;scsi 6:0:0:0: tag#14 uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN " SCSI("6:0:0:0"),
-         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false},
+         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false, .handling = true},
         {"6,556,46649718,-;scsi host6: uas_eh_device_reset_handler start" SCSI("host6"),
-         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false, false},
+         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false, false, .handling = true, .resets = true},
         {"6,558,46803557,-;scsi host6: uas_eh_device_reset_handler success" SCSI("host6"),
-         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false, true},
+         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false, true, .handling = true, .resets = true},
         /* 4.4 and 7.3 name it after the bus and after the host */
         {"6,1,1,-;scsi host6: uas_eh_bus_reset_handler start" SCSI("host6"),
-         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false, false},
+         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false, false, .handling = true, .resets = true},
         {"6,1,1,-;scsi host6: uas_eh_host_reset_handler FAILED err -19" SCSI("host6"),
-         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_FATAL, false, true},
+         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_FATAL, false, true, .handling = true},
         {"6,1,1,-;scsi host6: uas_eh_device_reset_handler FAILED to get lock err -16" SCSI("host6"),
-         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_FATAL, false, true},
+         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_FATAL, false, true, .handling = true},
         {"6,589,65469542,-;sd 6:0:0:0: Device offlined - not ready after error recovery" SCSI("6:0:0:0"),
-         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_FATAL, false, true},
+         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_FATAL, false, true, .handling = true},
         {"3,1,1,-;scsi host6: uas_pre_reset: timed out" SCSI("host6"),
-         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false, true},
+         PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_HIGH, false, true, .handling = true},
         {"3,1,1,-;scsi host6: uas_post_reset: alloc streams error -12 after reset" SCSI("host6"),
          PLACE_HOST, "host6", 0, 0, BLAME_CONTROLLER, WEIGHT_HIGH, false, true},
         {"3,1,1,-;scsi host6: unexpected status cmplt" SCSI("host6"),
          PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_MEDIUM, false},
         {"6,557,46778086,-;usb 2-1: reset SuperSpeed USB device number 2 using xhci_hcd" USB("c189:129"),
-         PLACE_DEVICE, "2-1", 2, 2, BLAME_BRIDGE, WEIGHT_MEDIUM, false, true},
+         PLACE_DEVICE, "2-1", 2, 2, BLAME_BRIDGE, WEIGHT_MEDIUM, false, true, .resets = true},
         {"6,1,1,-;usb 1-1.4: reset high-speed USB device number 127 using xhci_hcd" USB("c189:126"),
-         PLACE_DEVICE, "1-1.4", 1, 127, BLAME_BRIDGE, WEIGHT_MEDIUM, false, true},
+         PLACE_DEVICE, "1-1.4", 1, 127, BLAME_BRIDGE, WEIGHT_MEDIUM, false, true, .resets = true},
         {"3,559,47555748,-;usb 2-1: stat urb: status -32" USB("c189:129"),
          PLACE_DEVICE, "2-1", 2, 2, BLAME_BRIDGE, WEIGHT_MEDIUM, false},
         {"3,1,1,-;usb 2-1: stat urb: no pending cmd for uas-tag 3" USB("c189:129"),
@@ -115,6 +121,39 @@ static const struct {
         {"3,1,1,-;usb usb2-port1: connect-debounce failed\n", PLACE_PORT, "2-1", 0, 0, BLAME_CABLE, WEIGHT_MEDIUM, false},
         {"0,1,1,-;watchdog: BUG: soft lockup - CPU#1 stuck for 22s! [x:1]\n", PLACE_MACHINE, "", 0, 0, BLAME_HOST, WEIGHT_AROUND, true},
         {"3,1,1,-;Out of memory: Killed process 812 (x) total-vm:1kB, anon-rss:1kB, file-rss:0kB\n", PLACE_MACHINE, "", 0, 0, BLAME_HOST, WEIGHT_AROUND, true},
+        {FROM_DISK("Medium access timeout failure. Offlining disk!"), PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_FATAL, false, true, .handling = true},
+        {FROM_HOST("uas_reset_resume: alloc streams error -12"), PLACE_HOST, "host6", 0, 0, BLAME_CONTROLLER, WEIGHT_HIGH, false, true},
+        {FROM_DISK("unexpected read rdy uas-tag 1 inflight: CMD "), PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_MEDIUM, false},
+        {FROM_DISK("unexpected write rdy uas-tag 1 inflight: CMD "), PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_MEDIUM, false},
+        {FROM_HOST("bogus IU (0x4) received on status pipe"), PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_MEDIUM, false},
+        {FROM_DISK("response iu uas-tag 1 inflight: CMD "), PLACE_HOST, "host6", 0, 0, BLAME_BRIDGE, WEIGHT_MEDIUM, false},
+        {"3,1,1,-;usb 2-1: can't read configurations, error -71" USB("+usb:2-1"), PLACE_PORT, "2-1", 0, 0, BLAME_CABLE, WEIGHT_MEDIUM, false},
+        {"3,1,1,-;usb 2-1-port3: config error\n", PLACE_PORT, "2-1.3", 0, 0, BLAME_CABLE, WEIGHT_MEDIUM, false},
+        {"3,1,1,-;hub 2-1:1.0: hub_hub_status failed (err = -71)" USB("+usb:2-1:1.0"), PLACE_PORT, "2-1", 0, 0, BLAME_HUB, WEIGHT_MEDIUM, true},
+        {"3,1,1,-;hub 2-1:1.0: hub_port_status failed (err = -71)" USB("+usb:2-1:1.0"), PLACE_PORT, "2-1", 0, 0, BLAME_HUB, WEIGHT_MEDIUM, true},
+        {"3,1,1,-;hub 2-1:1.0: get_hub_status failed" USB("+usb:2-1:1.0"), PLACE_PORT, "2-1", 0, 0, BLAME_HUB, WEIGHT_MEDIUM, true},
+        {"3,1,1,-;usb 2-1-port3: cannot warm reset (err = -110)\n", PLACE_PORT, "2-1.3", 0, 0, BLAME_HUB, WEIGHT_MEDIUM, true},
+        {"3,1,1,-;usb 2-1-port3: cannot disable (err = -110)\n", PLACE_PORT, "2-1.3", 0, 0, BLAME_HUB, WEIGHT_MEDIUM, true},
+        {CONTROLLER("Abort failed to stop command ring: -110"), BLAME_CONTROLLER, WEIGHT_FATAL, true},
+        {CONTROLLER("WARNING: Host Controller Error"), BLAME_CONTROLLER, WEIGHT_FATAL, true},
+        {CONTROLLER("controller firmware hang"), BLAME_CONTROLLER, WEIGHT_FATAL, true},
+        {CONTROLLER("Host controller not accessible, removed?"), BLAME_CONTROLLER, WEIGHT_FATAL, true},
+        {CONTROLLER("WARN Cannot submit Set TR Deq Ptr"), BLAME_CONTROLLER, WEIGHT_MEDIUM, false},
+        {CONTROLLER("Set TR Deq already pending, don't submit for 0x1"), BLAME_CONTROLLER, WEIGHT_MEDIUM, false},
+        {CONTROLLER("WARN Set TR deq ptr command for freed stream ID 1"), BLAME_CONTROLLER, WEIGHT_MEDIUM, false},
+        {CONTROLLER("Mismatch between completed Set TR Deq Ptr command & xHCI internal state."), BLAME_CONTROLLER, WEIGHT_MEDIUM, false},
+        {CONTROLLER("ERROR Unknown event condition 5 for slot 2 ep 6"), BLAME_CONTROLLER, WEIGHT_MEDIUM, false},
+        {CONTROLLER("ERROR Transfer event TRB DMA ptr not part of current TD ep_index 6"), BLAME_CONTROLLER, WEIGHT_MEDIUM, false},
+        {CONTROLLER("Event dma 0x1 for ep 6 status 13 not part of TD at 0x2"), BLAME_CONTROLLER, WEIGHT_MEDIUM, false},
+        {CONTROLLER("ERROR Invalid Transfer event"), BLAME_CONTROLLER, WEIGHT_MEDIUM, false},
+        {CONTROLLER("WARN: TRB error for slot 2 ep 6 on endpoint"), BLAME_CONTROLLER, WEIGHT_MEDIUM, false},
+        {CONTROLLER("ERROR mismatched command completion event"), BLAME_CONTROLLER, WEIGHT_MEDIUM, false},
+        {CONTROLLER("Command completion event does not match command"), BLAME_CONTROLLER, WEIGHT_MEDIUM, false},
+        {CONTROLLER("WARN: HC couldn't access mem fast enough for slot 2 ep 6"), BLAME_CONTROLLER, WEIGHT_MEDIUM, false},
+        {"3,1,1,-;rcu: INFO: rcu_sched detected stalls on CPUs/tasks:\n", PLACE_MACHINE, "", 0, 0, BLAME_HOST, WEIGHT_AROUND, true},
+        {"3,1,1,-;rcu: INFO: rcu_preempt self-detected stall on CPU\n", PLACE_MACHINE, "", 0, 0, BLAME_HOST, WEIGHT_AROUND, true},
+        {"6,1,1,-;PM: hibernation: hibernation exit\n", PLACE_MACHINE, "", 0, 0, BLAME_NONE, WEIGHT_AWAKE, false},
+        {"6,1,1,-;PM: hibernation entry\n", PLACE_MACHINE, "", 0, 0, BLAME_NONE, WEIGHT_SLEEP, false},
         {"6,1,1,-;PM: suspend entry (s2idle)\n", PLACE_MACHINE, "", 0, 0, BLAME_NONE, WEIGHT_SLEEP, false},
         {"6,1,1,-;PM: suspend exit\n", PLACE_MACHINE, "", 0, 0, BLAME_NONE, WEIGHT_AWAKE, false},
         {"6,1,1,-;PM: hibernation: hibernation entry\n", PLACE_MACHINE, "", 0, 0, BLAME_NONE, WEIGHT_SLEEP, false},
@@ -149,6 +188,7 @@ static void test_signs(void **state)
                                       s.excuses == signs[i].excuses);
                 assert_row(i, s.follows == signs[i].follows);
                 assert_row(i, s.driver == signs[i].driver);
+                assert_row(i, s.handling == signs[i].handling && s.resets == signs[i].resets);
                 assert_row(i, s.blame == BLAME_NONE || *s.what);
         }
 }
