@@ -134,13 +134,13 @@ static int add_below(struct selection *s, const char *block)
 }
 
 /*
- * The block device of a file system. The last mount at a path hides the others. A btrfs has no
- * device number of its own, so its source decides.
+ * The device number of a file system. The last mount at a path hides the others. A btrfs has no
+ * block device's number, so its source decides. No block device has the number of a tmpfs.
  */
-static int device_of_mount(const char *path, dev_t *ret)
+static int device_of_mount(const struct roots *roots, const char *path, dev_t *ret)
 {
         _cleanup_(mount_table_close) struct mount_table table;
-        int r = mount_table_open(&table, MOUNTS_OF_PROCESS, AT_FDCWD, "/proc/self/mountinfo"),
+        int r = mount_table_open(&table, MOUNTS_OF_PROCESS, roots->proc, "self/mountinfo"),
             found = -ENOTBLK;
 
         if (r < 0)
@@ -155,15 +155,13 @@ static int device_of_mount(const char *path, dev_t *ret)
                 if (major(table.devno) == 0 && table.source && stat(table.source, &st) >= 0 &&
                     S_ISBLK(st.st_mode))
                         *ret = st.st_rdev;
-                else if (major(table.devno) == 0)
-                        found = -EXDEV;
         }
         if (r < 0)
                 return r;
         return found;
 }
 
-static int device_of_path(const char *what, dev_t *ret)
+static int device_of_path(const struct roots *roots, const char *what, dev_t *ret)
 {
         _cleanup_free_ char *path = NULL;
         struct stat st;
@@ -172,7 +170,7 @@ static int device_of_path(const char *what, dev_t *ret)
         if (!path || stat(path, &st) < 0)
                 return -errno;
         if (!S_ISBLK(st.st_mode))
-                return device_of_mount(path, ret);
+                return device_of_mount(roots, path, ret);
         *ret = st.st_rdev;
         return 0;
 }
@@ -190,7 +188,7 @@ static int add_device(struct selection *s, dev_t dev)
 static int add_path(struct selection *s, const char *what)
 {
         dev_t dev = 0;
-        int r = device_of_path(what, &dev);
+        int r = device_of_path(s->roots, what, &dev);
 
         if (r < 0)
                 return r;

@@ -200,16 +200,6 @@ static void upper_case_ids(void **state)
         assert_int_equal(select_disks(&f->roots, &f->views, "1209:ABCD", found), 1);
 }
 
-/* It is a mount point, but none of a USB disk. */
-static void other_paths(void **state)
-{
-        struct fixture *f = *state;
-        const struct view *found[8];
-
-        assert_int_equal(select_disks(&f->roots, &f->views, "/proc", found), -EXDEV);
-        assert_int_equal(select_disks(&f->roots, &f->views, f->dir, found), -ENOTBLK);
-}
-
 /* Device nodes. The kernel opens none of them. */
 static void nodes(void **state)
 {
@@ -242,13 +232,80 @@ static void nodes(void **state)
         }
 }
 
+/* The directories exist, and this table says what is mounted there. */
+static void mount_points(void **state)
+{
+        static const struct {
+                const char *name;
+                int expect;
+        } rows[] = {
+                {"usb", 1},           {"renumbered", 1},  {"under", 1},    {"over", -EXDEV},
+                {"btrfs", 1},         {"fuse", -EXDEV},   {"tty", -EXDEV}, {"tmpfs", -EXDEV},
+                {"internal", -EXDEV}, {"none", -ENOTBLK}, {"usb/", 1},     {"gone", -ENOENT},
+        };
+        struct fixture *f = *state;
+        const struct view *none[8] = {};
+        bool may_make_nodes;
+        char path[64];
+        FILE *table;
+
+        make_dir(f->roots.sys, "dev/block");
+        make_dir(f->roots.sys, "self");
+        link_to(f->roots.sys, "../../devices/usb2/2-1/2-1:1.0/host0/block/sdb/sdb1",
+                "dev/block/8:17");
+        link_to(f->roots.sys, "../../devices/virtual/block/vda", "dev/block/8:2");
+        make_dir(f->roots.sys, "usb");
+        (void) snprintf(path, sizeof(path), "%s/usb", f->dir);
+        assert_int_equal(select_disks(&f->roots, &f->views, path, none), -EBADF); /* no table */
+        (void) snprintf(path, sizeof(path), "%s/node-usb", f->dir);
+        may_make_nodes = mknod(path, S_IFBLK | 0600, makedev(8, 17)) == 0;
+        (void) snprintf(path, sizeof(path), "%s/node-internal", f->dir);
+        (void) mknod(path, S_IFBLK | 0600, makedev(8, 2));
+        (void) snprintf(path, sizeof(path), "%s/node-tty", f->dir);
+        (void) mknod(path, S_IFCHR | 0600, makedev(8, 17));
+        (void) snprintf(path, sizeof(path), "%s/self/mountinfo", f->dir);
+        table = fopen(path, "we");
+        assert_non_null(table);
+#define MOUNT(number, where, type, source)                                                         \
+        (void) fprintf(table, "20 1 " number " / %s/" where " rw - " type " %s/" source " rw\n",   \
+                       f->dir, f->dir)
+        MOUNT("8:17", "usb", "ext4", "node-usb");
+        MOUNT("8:17", "renumbered", "ext4", "node-internal"); /* the node has another number now */
+        MOUNT("8:2", "under", "ext4", "node-internal");
+        MOUNT("8:17", "under", "ext4", "node-usb");
+        MOUNT("8:17", "over", "ext4", "node-usb");
+        MOUNT("0:46", "over", "tmpfs", "no-node");
+        MOUNT("0:45", "btrfs", "btrfs", "node-usb");
+        MOUNT("0:47", "fuse", "fuse.sshfs", "self/mountinfo");
+        MOUNT("0:48", "tty", "fuse.tty", "node-tty");
+        (void) fprintf(table, "20 1 0:49 / %s/tmpfs rw - tmpfs tmpfs rw\n", f->dir);
+        MOUNT("8:2", "internal", "ext4", "node-internal");
+        assert_int_equal(fclose(table), 0);
+        f->roots.proc = fcntl(f->roots.sys, F_DUPFD_CLOEXEC, 0);
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                const struct view *found[8] = {};
+                int k;
+
+                if (!may_make_nodes && streq(rows[i].name, "btrfs"))
+                        continue;
+                if (rows[i].expect != -ENOENT)
+                        make_dir(f->roots.sys, rows[i].name);
+                (void) snprintf(path, sizeof(path), "%s/%s", f->dir, rows[i].name);
+                k = select_disks(&f->roots, &f->views, path, found);
+                if (k != rows[i].expect)
+                        fail_msg("'%s': %i, not %i", rows[i].name, k, rows[i].expect);
+                if (k > 0)
+                        assert_string_equal(found[0]->disk.facts.interface, "2-1:1.0");
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(words, setup, teardown),
                 cmocka_unit_test_setup_teardown(upper_case_ids, setup, teardown),
-                cmocka_unit_test_setup_teardown(other_paths, setup, teardown),
                 cmocka_unit_test_setup_teardown(nodes, setup, teardown),
+                cmocka_unit_test_setup_teardown(mount_points, setup, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
