@@ -202,7 +202,7 @@ static int add_path(struct selection *s, const char *what)
 
 static bool is_block_name(const char *s)
 {
-        if (!islower((unsigned char) *s) || strlen(s) >= BLOCK_NAME_MAX)
+        if (!islower((unsigned char) *s))
                 return false;
         for (; *s; s++)
                 if (!isalnum((unsigned char) *s) && *s != '-' && *s != '_')

@@ -228,7 +228,7 @@ static int wait_for_bus(struct daemon_watch *w, uint64_t usec)
                 {.fd = sd_bus_get_fd(bus), .events = (short) sd_bus_get_events(bus)},
                 {.fd = w->hangup_fd},
         };
-        uint64_t msec = usec / USEC_PER_MSEC + (usec % USEC_PER_MSEC != 0);
+        uint64_t msec = usec / USEC_PER_MSEC + 1;
 
         if (poll(fds, ELEMENTSOF(fds), msec > INT_MAX ? -1 : (int) msec) < 0)
                 return errno == EINTR ? 0 : -errno;

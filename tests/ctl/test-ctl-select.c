@@ -148,6 +148,8 @@ static void words(void **state)
                 {"sdb", 1, "2-1:1.0"}, /* not the one with this serial */
                 {"sdb1", 1, "2-1:1.0"},
                 {"sdz", 0},
+                {"sdb-with-a-name-that-is-longer-than-that-of-any-block-device-and-than-its-path",
+                 0},
                 {"sdx", 1, "2-4:1.0"}, /* it had this name before its switch */
                 {"sdy", 1, "2-4:1.0"},
                 {"/dev/sdy", 1, "2-4:1.0"},

@@ -161,6 +161,7 @@ class Lists(Uasctl):
         self.assertEqual(p.stderr, f"uasctl: There is no column 'NAME'. There are: {', '.join(known)}.\n")
         self.run_ctl('switch', 'sdb', 'uas', code=3)
         self.assertIn('mounted on /mnt/usb (sdb1)', self.run_ctl('list', '-o', 'ID,BUSY').stdout.splitlines()[2])
+        self.assertRegex(self.run_ctl('list', '-o', 'DISK,STATE').stdout.splitlines()[2], '^sdb +waiting: /mnt/usb$')
 
     def test_tree(self):
         """Disks below their bus. The descriptions come from sysfs, which has none of these."""
