@@ -217,6 +217,9 @@ class Terminal(Uasctl):
             self.assertEqual([line.count(' usb-storage! ') for line in rows], [1] * 9, lines)
         self.assertIn('…', self.on_terminal(width=80, LC_ALL='C.UTF-8'))
         self.assertIn('~', self.on_terminal(width=80, LC_ALL='C'))
+        folded = [self.on_terminal('-o', 'ID,REASON', width=30, NO_COLOR='1', LC_ALL=one) for one in ('C.UTF-8', 'C')]
+        self.assertRegex(folded[0], r'\n {8}\w')
+        self.assertEqual(*folded)
         self.assertLessEqual(max(map(len, self.on_terminal(NO_COLOR='1', COLUMNS='80').splitlines())), 80)
         self.assertIn(product, self.run_ctl().stdout)
         # Neither column can be folded.
