@@ -240,6 +240,11 @@ class BadInput(unittest.TestCase):
             if verb not in CALLS_NOTHING:
                 self.wrong(verb, 'sdf', *more, '--no-ask-password', code=8, says='Not permitted: ', lines=3, **who)
         self.wrong('eject', 'sdf', '--no-ask-password', code=8, says='Run it as root.', lines=3, **who)
+        # It does not help root, nor against another error.
+        said = self.wrong('switch', 'sde', 'uas', '--no-ask-password', code=6, lines=3, **who).stderr
+        if os.geteuid() == 0:
+            said += self.wrong('eject', 'sdf', code=8, says='Not permitted: ').stderr
+        self.assertNotIn('as root', said)
         self.wrong('inhibit', '--disk=sdf', '--no-ask-password', 'true', code=8, says='Not permitted: ', lines=3, **who)
         if FIO:
             self.media('sdf')
