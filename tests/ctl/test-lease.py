@@ -83,6 +83,8 @@ class Lease(unittest.TestCase):
         self.start()
         p, _ = self.begin('FORBIDDEN')
         self.assertEqual(self.order(p, 'lease')['code'], 8)
+        answer = self.order(p, 'uas')
+        self.assertEqual((answer['code'], answer['text']), (8, 'uasd did not begin the switch'))
         self.assertIn('Not permitted', self.end(p))
         subprocess.run([IN_TREE, self.tree.top, 'switch', 'sdb', 'uas'], env=self.env, capture_output=True, timeout=patience())
         p, _ = self.begin('sdb')
