@@ -373,8 +373,7 @@ static void say_warning(sd_bus_message *reply)
         const char *key, *text, *warning = NULL;
         char room[ANSWER_MAX];
 
-        if (!sd_bus_message_has_signature(reply, "a{sv}") ||
-            sd_bus_message_enter_container(reply, 'a', "{sv}") < 0)
+        if (sd_bus_message_enter_container(reply, 'a', "{sv}") < 0)
                 return;
         while (sd_bus_message_enter_container(reply, 'e', "sv") > 0) {
                 if (sd_bus_message_read(reply, "s", &key) < 0)
