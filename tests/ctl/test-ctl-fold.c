@@ -82,11 +82,41 @@ static void widths(void **state)
                 {"über a", 6, 4},
                 {"日本 a", 6, 4},
                 {"a \xff\xff\xff", 5, 3},
+                {"e\u0301 a\tb", 4, 2}, /* neither has a cell of its own */
         };
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
                 assert_int_equal(fold_width(table[i].text), table[i].whole);
                 assert_int_equal(fold_longest(table[i].text, false), table[i].word);
+        }
+}
+
+static void shortened(void **state)
+{
+        static const struct {
+                const char *text;
+                unsigned width;
+                const char *want;
+        } table[] = {
+                {"", 1, ""},
+                {"abcde", 6, "abcde"},
+                {"abcde", 5, "abcde"},
+                {"abcde", 4, "abc…"},
+                {"abcde", 1, "…"},
+                {"日本語", 6, "日本語"},
+                {"日本語", 5, "日本…"},
+                {"日本語", 4, "日…"},
+                {"e\u0301e\u0301e\u0301", 3, "e\u0301e\u0301e\u0301"},
+                {"e\u0301e\u0301e\u0301", 2, "e\u0301…"},
+                {"a\xff\xff\xff", 2, "a\xff\xff\xff"}, /* shown as it is */
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                char text[64];
+
+                (void) copy_string(text, sizeof(text), table[i].text);
+                style_shorten(text, table[i].width);
+                assert_string_equal(text, table[i].want);
         }
 }
 
@@ -115,7 +145,8 @@ static void any_width(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(parts),
-                                           cmocka_unit_test(widths), cmocka_unit_test(any_width)};
+                                           cmocka_unit_test(widths), cmocka_unit_test(shortened),
+                                           cmocka_unit_test(any_width)};
 
         if (!setlocale(LC_ALL, "C.UTF-8"))
                 return 77;

@@ -585,6 +585,19 @@ class Others(Uasctl):
                            preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
         self.assertEqual(p.returncode, 5)
 
+    def test_signal_to_inhibit(self):
+        """The command gets a signal that is sent to uasctl, but no Ctrl+C, which the terminal sends to both."""
+        for number, status in (signal.SIGINT, 0), (signal.SIGTERM, 128 + signal.SIGTERM):
+            with subprocess.Popen([*self.program, 'inhibit', 'sh', '-c', 'echo ready; exec cat'], env=self.env, stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as p:
+                self.addCleanup(p.kill)
+                self.assertEqual(p.stdout.readline(), 'ready\n')
+                p.send_signal(number)
+                if status:
+                    self.assertEqual(p.wait(patience()), status)
+                p.communicate(timeout=patience())
+                self.assertEqual(p.returncode, status)
+
     def test_release_and_wait(self):
         self.start()
         self.run_ctl('wait', 'sdi', '--wait=200ms', code=3)
