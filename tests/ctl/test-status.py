@@ -82,6 +82,8 @@ class Status(unittest.TestCase):
         self.tree.programs('journalctl')
         os.makedirs(self.tree.path('run/systemd/system'))
         self.assertRegex(self.tree.run('explain', 'sdd').stdout, r'^● 2-4:1.0 \(sdd\) has no driver. It should be on uas.\n(?s:.*)\n +journalctl -k --grep 2-4\n')
+        self.tree.write('dev/kmsg', '4,1,2,-;uas 2-4:1.0: probe with driver uas failed with error -28\n')
+        self.assertIn('The probe of uas failed with error -28.', self.tree.run('explain', 'sdd').stdout)
         self.tree.write('etc/uasd/uasd.conf', '[uasd]\nPolicy=ignore\n')
         self.assertTrue(self.tree.run('explain', 'sdd').stdout.startswith('● 2-4:1.0 (sdd) has no driver.\n'))
 
