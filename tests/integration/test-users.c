@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
+#include <linux/loop.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -9,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -291,6 +293,7 @@ static void test_other_node(void **state)
 {
         char dir[] = "/tmp/uasd-users.XXXXXX", node[sizeof(dir) + 5], path[16], byte;
         struct lun lun = {.disk.name = "sdz", .disk.major = 7};
+        struct loop_info64 info;
         struct roots r = ROOTS_NULL;
         struct user *users = NULL;
         size_t n = 0;
@@ -300,12 +303,16 @@ static void test_other_node(void **state)
 
         assert_non_null(mkdtemp(dir));
         (void) snprintf(node, sizeof(node), "%s/node", dir);
-        /* A loop device without a file can be opened. */
-        for (; fd < 0 && lun.disk.minor < 8; lun.disk.minor++) {
+        /* A loop device without a file can be opened. One with a file may have users. */
+        for (; fd < 0 && lun.disk.minor < 64; lun.disk.minor++) {
                 (void) unlink(node);
                 if (mknod(node, S_IFBLK | 0600, makedev(7, lun.disk.minor)) < 0)
                         break;
                 fd = open(node, O_RDONLY | O_CLOEXEC);
+                if (fd >= 0 && ioctl(fd, LOOP_GET_STATUS64, &info) >= 0) {
+                        (void) close(fd);
+                        fd = -1;
+                }
         }
         good = fd >= 0;
         lun.disk.minor--;
