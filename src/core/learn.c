@@ -172,13 +172,16 @@ static void attempt_forget(struct life *l)
  * other rows fit: so this decides as before the switch. */
 static bool attempt_overtaken(const struct life *l)
 {
-        struct life before = *l;
+        struct life before;
 
+        if (!l->attempt.running)
+                return false;
+        before = *l;
         before.disk.facts.just_unbound = false;
         if (l->attempt.from != DRIVER_NONE)
                 before.disk.facts.driver = l->attempt.from;
         lease_decide(&before);
-        return l->attempt.running && before.disk.decision.target != l->attempt.to;
+        return before.disk.decision.target != l->attempt.to;
 }
 
 static void attempt_start_over(struct life *l)
