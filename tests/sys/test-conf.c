@@ -114,15 +114,15 @@ static void test_many(void **state)
                 strcat(text, "junk\n");
         strcat(text, "[uasd]\nHoldSec=9\n");
         tree_write(&t, "etc/uasd/uasd.conf", text);
-        tree_write(&t, "etc/uasd/uasd.conf.d/1.conf", "QuietSec=7\njunk\n");
+        tree_write(&t, "etc/uasd/uasd.conf.d/1.conf", "  junk\nQuietSec=7\n");
         assert_string_equal(load(&t), "auto, quiet 2, hold 9, unknown uas");
         for (const char *line = said; *line; line = strchr(line, '\n') + 1)
                 n++;
         assert_int_equal(n, 32 + 1 + 2);
         assert_non_null(strstr(said, "uasd.conf:32: " LINE "\n/etc/uasd/uasd.conf:33: " LINE
                                      ", nor are others below, perhaps\n"
-                                     "/etc/uasd/uasd.conf.d/1.conf:1: " KEY
-                                     "\n/etc/uasd/uasd.conf.d/1.conf:2: " LINE "\n"));
+                                     "/etc/uasd/uasd.conf.d/1.conf:1: " LINE
+                                     "\n/etc/uasd/uasd.conf.d/1.conf:2: " KEY "\n"));
         tree_remove(&t);
 }
 
