@@ -92,11 +92,12 @@ def early(lines):
     """A drop-in for uasd.service with LINES. The service starts before udev sees a disk.
 
     Once only, if nothing else is said: the disk, when it comes, would have it
-    started again.
+    started again. And without a watchdog: a boot of a slow machine lasts longer
+    than its minute, and a uasd that a case has stopped stays so.
     """
     text = "[Unit]\nBefore=systemd-udev-trigger.service\n[Service]\n"
     if "Restart=" not in lines:
-        text += "Restart=no\nExecStartPre=/bin/mkdir /run/vm-started\n"
+        text += "Restart=no\nWatchdogSec=0\nExecStartPre=/bin/mkdir /run/vm-started\n"
     return text + lines
 
 
