@@ -69,6 +69,7 @@ static const struct {
         {"on the way back, in use", {BOT, UAS, .partitions = 1, .hooks = {AT("trial", 1, HOOK_MOUNT_PRIVATE), AT("trial", 1, HOOK_OFFLINE), FAILS}}, UASD_EXIT_FAILED, "verify", "it is in use already, and stays", UAS, 7, 1},
         {"not offline, but not to be opened on the way back", {BOT, UAS, .hooks = {FAILS, AT("open sda", 4, HOOK_FAIL)}}, UASD_EXIT_FAILED, "verify", "whether it is in use cannot be found out, so it stays", UAS, 7, 1},
         {"the same of the second of two", {BOT, UAS, .luns = 2, .hooks = {FAILS, AT("open sdb", 4, HOOK_FAIL)}}, UASD_EXIT_FAILED, "verify", "whether it is in use cannot be found out, so it stays", UAS, 7, 2},
+        {"not offline, but not to be opened under uas", {BOT, UAS, .hooks = {{.op = "open sda", .nth = 3, .what = HOOK_FAIL, .error = ENXIO, .on = true}}}, UASD_EXIT_FAILED, "verify", "the disk cannot be opened: No such device or address; whether it is in use cannot be found out, so it stays", UAS, 7, 1},
         {"ejected", {.from = UAS, .eject = true, .partitions = 1, .prepare = first}, UASD_EXIT_OK, "remove", "ejected", UAS, 2, 0},
         {"the second of two, ejected", {.from = UAS, .eject = true, .luns = 2, .partitions = 1, .prepare = second}, UASD_EXIT_OK, "remove", "ejected", UAS, 2, 1},
         {"mounted, not ejected", {.from = UAS, .eject = true, .partitions = 1, .prepare = first_is_mounted}, UASD_EXIT_DEFERRED, "claim", "in use: mount of sda1 at /mnt/sda1", UAS, 2, 0},
