@@ -40,12 +40,6 @@ static bool lun_leaves(const struct claim_releaser *d, const struct lun *l)
                (r > 0 && (streq(state, "cancel") || streq(state, "deleted")));
 }
 
-static void sem_await(sem_t *s)
-{
-        while (sem_wait(s) < 0 && errno == EINTR)
-                ;
-}
-
 /* Returns true if no claim is left. */
 static bool releaser_let_go(struct claim_releaser *d)
 {
@@ -72,7 +66,7 @@ static void *let_claims_go(void *data)
         struct claim_releaser *d = data;
 
         (void) sem_post(&d->runs);
-        sem_await(&d->go);
+        (void) TEMP_FAILURE_RETRY(sem_wait(&d->go));
         while (!atomic_load(&d->over) && !releaser_let_go(d))
                 (void) usleep(LOOK_AGAIN_USEC);
         return NULL;
@@ -94,7 +88,7 @@ static void claim_releaser_begin(struct claim_releaser *d)
         (void) sem_init(&d->go, 0, 0);
         d->there = pthread_create(&d->thread, NULL, let_claims_go, d) == 0;
         if (d->there)
-                sem_await(&d->runs);
+                (void) TEMP_FAILURE_RETRY(sem_wait(&d->runs));
 }
 
 /* The deletes begin. */
