@@ -214,7 +214,7 @@ struct fake {
                              destroys */
         char broken[128]; /* the first oath that was broken */
         /* operations */
-        struct fake_hook hooks[4];
+        struct fake_hook hooks[5]; /* those of the scene, and one of its prepare() */
         struct {
                 pid_t pid;
                 int fd;

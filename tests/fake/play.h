@@ -25,7 +25,7 @@ struct scene {
         int hold_sec;     /* HoldSec=; 0: the default; -1: HoldSec=0 */
         bool slot;        /* its last LUN is an empty slot of a card reader */
         bool bystander;   /* a second disk of the same model, which the switch must not touch */
-        struct fake_hook hooks[3];
+        struct fake_hook hooks[4];
         void (*prepare)(struct fake_usb *u);
 };
 

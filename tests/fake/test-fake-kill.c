@@ -32,7 +32,7 @@ static void silent_on_bot(struct fake_usb *u)
 /* The bind fails once. After the kill the driver takes the disk. */
 static void refused(struct fake_usb *u)
 {
-        fake->hooks[3] =
+        fake->hooks[4] =
                 (struct fake_hook){.op = u->driver == DRIVER_UAS ? "bind usb-storage" : "bind uas",
                                    .nth = 1,
                                    .what = HOOK_FAIL,

@@ -45,6 +45,10 @@ static void second_is_mounted(struct fake_usb *u)
                 .on = happens == HOOK_FAIL                                                         \
         }
 #define FAILS AT("trial", 1, HOOK_FAIL_DONE)
+#define ONCE(number)                                                                               \
+        {                                                                                          \
+                .op = "open sda", .nth = number, .what = HOOK_FAIL, .error = EIO                   \
+        }
 
 static const struct {
         const char *what;
@@ -69,6 +73,8 @@ static const struct {
         {"on the way back, in use", {BOT, UAS, .partitions = 1, .hooks = {AT("trial", 1, HOOK_MOUNT_PRIVATE), AT("trial", 1, HOOK_OFFLINE), FAILS}}, UASD_EXIT_FAILED, "verify", "it is in use already, and stays", UAS, 7, 1},
         {"not offline, but not to be opened on the way back", {BOT, UAS, .hooks = {FAILS, AT("open sda", 4, HOOK_FAIL)}}, UASD_EXIT_FAILED, "verify", "whether it is in use cannot be found out, so it stays", UAS, 7, 1},
         {"the same of the second of two", {BOT, UAS, .luns = 2, .hooks = {FAILS, AT("open sdb", 4, HOOK_FAIL)}}, UASD_EXIT_FAILED, "verify", "whether it is in use cannot be found out, so it stays", UAS, 7, 2},
+        {"not to be opened twice on the way back", {BOT, UAS, .hooks = {FAILS, ONCE(4), ONCE(5)}}, UASD_EXIT_ROLLED_BACK, "verify", "reads at full depth fail: Input/output error", BOT, 7, 1},
+        {"not to be opened three times on the way back", {BOT, UAS, .hooks = {FAILS, ONCE(4), ONCE(5), ONCE(6)}}, UASD_EXIT_FAILED, "verify", "whether it is in use cannot be found out, so it stays", UAS, 7, 1},
         {"not offline, but not to be opened under uas", {BOT, UAS, .hooks = {{.op = "open sda", .nth = 3, .what = HOOK_FAIL, .error = ENXIO, .on = true}}}, UASD_EXIT_FAILED, "verify", "the disk cannot be opened: No such device or address; whether it is in use cannot be found out, so it stays", UAS, 7, 1},
         {"ejected", {.from = UAS, .eject = true, .partitions = 1, .prepare = first}, UASD_EXIT_OK, "remove", "ejected", UAS, 2, 0},
         {"the second of two, ejected", {.from = UAS, .eject = true, .luns = 2, .partitions = 1, .prepare = second}, UASD_EXIT_OK, "remove", "ejected", UAS, 2, 1},
