@@ -26,7 +26,7 @@ static unsigned text_width(const char *s, size_t length)
                         continue;
                 }
                 n = mbrtowc(&c, s, length, &state);
-                if (n == 0 || n > length) /* invalid: a cell for each byte */
+                if (n > length) /* invalid: a cell for each byte */
                         return width + (unsigned) length;
                 width += (unsigned) MAX(wcwidth(c), 0);
         }
@@ -42,9 +42,7 @@ int fold_blanks(const char *s, unsigned width)
 {
         unsigned used = fold_width(s);
 
-        if (used >= width)
-                return 0;
-        return (int) (width - used);
+        return (int) (width - MIN(used, width));
 }
 
 /* Length of the next piece of a line: to a blank, or, if dashes may end a piece, to the first dash.
@@ -99,7 +97,7 @@ static char *fold_at(const char *s, unsigned width, unsigned indent, bool dashes
                 }
                 memcpy(to, s, n);
                 to[n] = '\0';
-                if (word > width && cut)
+                if (cut)
                         style_shorten(to, width);
                 used += text_width(to, strlen(to));
                 to += strlen(to);
@@ -232,11 +230,11 @@ static void width_widen(unsigned *width, unsigned to)
 }
 
 /* The tree to the left of the text in the first column: two cells for each line above. */
-static unsigned tree_width(struct libscols_table *t, struct libscols_line *line, size_t i)
+static unsigned tree_width(struct libscols_line *line, size_t i)
 {
         unsigned width = 0;
 
-        while (i == 0 && scols_table_is_tree(t) && (line = scols_line_get_parent(line)))
+        while (i == 0 && (line = scols_line_get_parent(line)))
                 width += 2;
         return width;
 }
@@ -273,8 +271,7 @@ static void widths_measure(struct libscols_table *t, struct table_widths *l)
                         struct libscols_line *line = scols_table_get_line(t, row);
                         const char *text = scols_cell_get_data(scols_line_get_column_cell(line, c));
 
-                        if (text)
-                                measure_cell(l, i, text, tree_width(t, line, i));
+                        measure_cell(l, i, text, tree_width(line, i));
                 }
         }
 }
@@ -325,29 +322,23 @@ static void fold_cells(struct libscols_table *t, struct libscols_column *c, unsi
         for (size_t row = 0; row < scols_table_get_nlines(t) && r == 0; row++) {
                 struct libscols_cell *cell =
                         scols_line_get_column_cell(scols_table_get_line(t, row), c);
-                const char *text = scols_cell_get_data(cell);
 
-                if (text)
-                        r = scols_cell_refer_data(cell, fold(text, width));
+                r = scols_cell_refer_data(cell, fold(scols_cell_get_data(cell), width));
         }
         if (r < 0)
                 no_memory();
 }
 
-static void cut_cells(struct libscols_table *t, struct libscols_column *c, size_t i, unsigned width)
+static void cut_cells(struct libscols_table *t, struct libscols_column *c, unsigned width)
 {
         for (size_t row = 0; row < scols_table_get_nlines(t); row++) {
-                struct libscols_line *line = scols_table_get_line(t, row);
-                struct libscols_cell *cell = scols_line_get_column_cell(line, c);
-                unsigned room = width - MIN(tree_width(t, line, i), width);
+                struct libscols_cell *cell =
+                        scols_line_get_column_cell(scols_table_get_line(t, row), c);
                 const char *text = scols_cell_get_data(cell);
-                char *cut;
+                char *cut = need(malloc(strlen(text) + MARK_ROOM));
 
-                if (!text || fold_width(text) <= room)
-                        continue;
-                cut = need(malloc(strlen(text) + MARK_ROOM));
                 memcpy(cut, text, strlen(text) + 1);
-                style_shorten(cut, room);
+                style_shorten(cut, width);
                 if (scols_cell_refer_data(cell, cut) < 0)
                         no_memory();
         }
@@ -403,8 +394,8 @@ static bool table_fit(struct libscols_table *t, const struct table_column *colum
                 if (!l.shown[i])
                         (void) scols_column_set_flags(c,
                                                       scols_column_get_flags(c) | SCOLS_FL_HIDDEN);
-                else if (l.width[i] < l.whole[i] && columns[i].folds == FIT_SHORT)
-                        cut_cells(t, c, i, l.width[i]);
+                else if (columns[i].folds == FIT_SHORT)
+                        cut_cells(t, c, l.width[i]);
                 else if (l.width[i] < l.whole[i])
                         fold_cells(t, c, l.width[i]);
         }

@@ -94,17 +94,15 @@ void style_shorten(char *s, unsigned width)
         size_t left = strlen(s), n;
         wchar_t c;
 
-        for (char *at = s; left > 0; at += n, left -= n) {
+        for (char *at = s;; at += n, left -= n) {
                 n = mbrtowc(&c, at, left, &state);
-                if (n == 0 || n > left) /* invalid, and shown as it is */
+                if (n > left) /* the end; or invalid, and shown as it is */
                         return;
                 used += (unsigned) MAX(wcwidth(c), 0);
                 if (used < width)
                         cut = at + n;
                 else if (used > width) {
-                        const char *mark = style_utf8() ? "…" : "~";
-
-                        memcpy(cut, mark, strlen(mark) + 1);
+                        (void) sprintf(cut, "%s", style_utf8() ? "…" : "~");
                         return;
                 }
         }
@@ -141,29 +139,22 @@ void progress_clear(void)
         line_shown = false;
 }
 
-void progress_line(const char *text)
+void progress_show(const char *disk, const char *step, void *data)
 {
-        char line[LINE_WIDTH_MAX + 3];
+        char text[LINE_WIDTH_MAX], line[LINE_WIDTH_MAX + 2];
 
+        if (!*step) {
+                progress_clear();
+                return;
+        }
         if (!line_wanted)
                 return;
+        (void) snprintf(text, sizeof(text), "%s: %s", disk, step);
         (void) make_harmless(text, line, LINE_WIDTH_MAX);
         style_shorten(line, terminal_width(STDERR_FILENO) - 1); /* stdout may go elsewhere */
         (void) fprintf(stderr, "\r%s\033[K",
                        line); /* erases the rest of a longer line last, to avoid flicker */
-        (void) fflush(stderr);
         line_shown = true;
-}
-
-void progress_show(const char *disk, const char *step, void *data)
-{
-        char line[LINE_WIDTH_MAX];
-
-        (void) snprintf(line, sizeof(line), "%s: %s", disk, step);
-        if (*step)
-                progress_line(line);
-        else
-                progress_clear();
 }
 
 /* ---- the pager ---- */
@@ -231,7 +222,7 @@ void pager_open(bool wanted)
         const char *asked = getenv("SYSTEMD_PAGER") ?: getenv("PAGER");
         int ends[2];
 
-        if (pager > 0 || !wanted || !isatty(STDOUT_FILENO) || style_dumb() ||
+        if (!wanted || !isatty(STDOUT_FILENO) || style_dumb() ||
             (asked && (!*asked || streq(asked, "cat"))))
                 return;
         /* Later stdout is a pipe, which has neither colours nor a width. */
@@ -241,7 +232,8 @@ void pager_open(bool wanted)
                 return;
         pager = pager_start(asked, ends[0]);
         (void) close(ends[0]);
-        if (pager > 0 && dup2(ends[1], STDOUT_FILENO) >= 0) {
+        if (pager > 0) {
+                (void) dup2(ends[1], STDOUT_FILENO);
                 /* The user may leave the pager early. Ctrl+C is for the pager. */
                 (void) signal(SIGPIPE, SIG_IGN);
                 (void) signal(SIGINT, SIG_IGN);
@@ -256,7 +248,6 @@ static bool pager_close(void)
                 return false;
         (void) fclose(stdout);
         (void) TEMP_FAILURE_RETRY(waitpid(pager, NULL, 0));
-        pager = 0;
         return true;
 }
 
@@ -264,6 +255,7 @@ static bool pager_close(void)
 
 int program_run(program_fn run, int argc, char **argv, const char *root)
 {
+        bool lost;
         int r;
 
         /* exec(2) keeps an ignored SIGCHLD, with which the kernel reports neither the end nor the
@@ -278,10 +270,11 @@ int program_run(program_fn run, int argc, char **argv, const char *root)
         progress_clear();
         /* If the disk behind stdout is full, the exit status must show it. It is no error if the
          * user leaves the pager early. */
-        if ((fflush(stdout) != 0 || ferror(stdout)) && !pager_close()) {
+        (void) fflush(stdout);
+        lost = ferror(stdout);
+        if (!pager_close() && lost) {
                 log_error("Cannot write to the standard output: %s", strerror(errno));
                 return r == UASD_EXIT_OK ? UASD_EXIT_FAILED : r;
         }
-        (void) pager_close();
         return r;
 }

@@ -38,8 +38,6 @@ const char *colour_end(void);
 void progress_open(bool quiet);
 /* step: "" for none. `data` is not used. */
 void progress_show(const char *disk, const char *step, void *data);
-/* Any text, cut to the width of the terminal. */
-void progress_line(const char *text);
 void progress_clear(void);
 
 /*
