@@ -249,10 +249,16 @@ static void measure_cell(struct table_widths *l, size_t i, const char *text, uns
         unsigned whole = fold_width(text), words = fold_longest(text, false),
                  parts = fold_longest(text, true);
         unsigned cut = MIN(words, NARROW), shortest = MIN(whole, l->columns[i].narrow);
-        const unsigned least[] = {[FIT_WHOLE] = whole, [FIT_BLANKS] = words,   [FIT_CUT] = cut,
-                                  [FIT_NAMES] = parts, [FIT_SHORT] = shortest, [FIT_LAST] = parts};
-        const unsigned usual[] = {[FIT_WHOLE] = whole, [FIT_BLANKS] = words,   [FIT_CUT] = cut,
-                                  [FIT_NAMES] = words, [FIT_SHORT] = shortest, [FIT_LAST] = whole};
+        const unsigned least[] = {[FIT_WHOLE] = whole,
+                                  [FIT_BLANKS] = words,
+                                  [FIT_CUT] = cut,
+                                  [FIT_NAMES] = parts,
+                                  [FIT_SHORT] = shortest};
+        const unsigned usual[] = {[FIT_WHOLE] = whole,
+                                  [FIT_BLANKS] = words,
+                                  [FIT_CUT] = cut,
+                                  [FIT_NAMES] = words,
+                                  [FIT_SHORT] = shortest};
 
         width_widen(&l->whole[i], left + whole);
         width_widen(&l->usual[i], left + usual[l->columns[i].folds]);

@@ -39,7 +39,6 @@ enum fit_fold {
         FIT_CUT,    /* the same, and a word wider than a narrow column is cut and marked */
         FIT_NAMES,  /* the same, and as a last resort at dashes */
         FIT_SHORT,  /* one line, cut and marked, down to the width `narrow` */
-        FIT_LAST,   /* one line, unless leaving out columns does not suffice; then as FIT_NAMES */
 };
 
 struct table_column {
