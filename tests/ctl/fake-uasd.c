@@ -536,6 +536,21 @@ static int append_user(sd_bus_message *m, const struct fake *f)
         return 0;
 }
 
+/* $STEP is the step of each switch that has not ended. Its end is not reported. */
+static void say_step(const struct fake *f)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+        const char *step = getenv("STEP");
+
+        if (!step || !f->state || (!streq(f->state, "switching") && !streq(f->state, "waiting")) ||
+            sd_bus_message_new_signal(bus, &m, f->job, "org.freedesktop.DBus.Properties",
+                                      "PropertiesChanged") < 0 ||
+            sd_bus_message_append(m, "sa{sv}as", UASD_BUS_JOB, 3, "Disk", "s", f->id, "State", "s",
+                                  "running", "Step", "s", step, 0) < 0)
+                return;
+        (void) sd_bus_send(bus, m, NULL);
+}
+
 static int on_list(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
@@ -557,7 +572,11 @@ static int on_list(sd_bus_message *m, void *data, sd_bus_error *e)
                         r = append_user(reply, &disks[i]);
         if (r >= 0)
                 r = sd_bus_message_close_container(reply);
-        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+        if (r >= 0)
+                r = sd_bus_send(NULL, reply, NULL);
+        for (size_t i = 0; i < ELEMENTSOF(disks); i++)
+                say_step(&disks[i]);
+        return r;
 }
 
 #define LIST_DISKS                                                                                 \

@@ -28,9 +28,9 @@ def first(program, env, columns, until):
     return out.decode()
 
 
-def run(program, env, columns, lines=50, typed=b''):
+def run(program, env, columns, lines=50, typed=b'', then=None):
     """The output of a program on a terminal of that size (0: the terminal does not know it), and its exit status. typed: its input,
-    which the terminal also shows."""
+    which the terminal also shows. then: a text, and what is called when it is shown."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', lines, columns, 0, 0))
     p = subprocess.Popen(program, env=env, stdin=theirs, stdout=theirs, stderr=theirs)
@@ -41,6 +41,9 @@ def run(program, env, columns, lines=50, typed=b''):
         ended = p.poll() is not None
         while select.select([ours], [], [], 0 if ended else 0.01)[0]:
             out += os.read(ours, 65536)
+            if then and then[0] in out:
+                then[1]()
+                then = None
     os.close(theirs)
     os.close(ours)
     return out.decode(), p.returncode

@@ -14,6 +14,7 @@ from tree import Tree
 
 PROGRAM, LOCALES, LOCALEDIR = sys.argv[1:4]
 WIDTHS = 40, 80, 120
+NARROW = ('list -o PRODUCT,STATE,DRIVER,REASON', (27, 29)), ('list -o REASON,ID', (30,)), ('explain sda', (28,))
 COMMANDS = 'list', 'list --tree', 'status sdb', 'status --all sdb', 'explain sdb', 'explain sdd', 'explain --all sda', 'db sde'
 GERMAN = *COMMANDS[:1], *COMMANDS[2:], '--help', 'help policy', 'swich sdb'
 
@@ -50,14 +51,16 @@ class Screens(unittest.TestCase):
         self.assertEqual(status, 2 if command.startswith('swich') else 0, out)
         return ''.join(line.rstrip() + '\n' for line in out.replace('\r', '').splitlines())
 
-    def check(self, name, commands, widths, **env):
+    def check(self, name, commands, **env):
+        """COMMANDS: with their widths."""
         path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
         text = 'SPDX-License-Identifier: LGPL-2.1-or-later\n'
-        for command in commands:
+        for command, widths in commands:
             for width in widths:
                 shown = self.screen(command, width, NO_COLOR='1', **env)
                 if not command.startswith('swich'):  # the terminal breaks messages
-                    self.assertLessEqual(max(map(len, shown.splitlines())), width, shown)
+                    # Behind a key there is always room for 20 columns.
+                    self.assertLessEqual(max(map(len, shown.splitlines())), max(width, 32), shown)
                 text += f'\n=== {width} columns: uasctl {command}\n{shown}'
         if '--update' in sys.argv:
             with open(path, 'w') as f:
@@ -68,11 +71,11 @@ class Screens(unittest.TestCase):
         return text
 
     def test_screens(self):
-        self.check('screens.txt', COMMANDS, WIDTHS)
+        self.check('screens.txt', [*((command, WIDTHS) for command in COMMANDS), *NARROW])
 
     @unittest.skipUnless(os.path.isdir(os.path.join(LOCALES, 'de')), 'built without translations')
     def test_german(self):
-        text = self.check('screens.de.txt', GERMAN, (40, 80), LANGUAGE='de')
+        text = self.check('screens.de.txt', [(command, (40, 80)) for command in GERMAN], LANGUAGE='de')
         self.assertNotRegex(text, r'(?<![-\w])(the|of|is|its|has|not)(?![-\w])')  # left in English
 
     def test_readme(self):
@@ -114,6 +117,25 @@ class Screens(unittest.TestCase):
             self.assertIn('try a USB 3 port of the machine and another cable.', shown)
             self.assertIn('uasd would switch it to uas, but is not running.', shown)
 
+    def test_exact_width(self):
+        """A table that just fits is shown as it is in a file. One column less, and it becomes lines, if it has headings and no tree."""
+        for words, becomes in ('-o ID,DRIVER', True), ('-o REVISION,SERIAL,USB', True), ('-o DRIVER,BUS', True), ('--no-legend -o ID,DRIVER,BUS', False), \
+                              ('--tree -o ID,DRIVER,BUS', False), ('--tree -o DISK,CAPABLE', False):
+            whole = ''.join(line.rstrip() + '\n' for line in self.tree.run('list', '-q', *words.split()).stdout.splitlines())
+            width = max(map(len, whole.splitlines()))
+            self.assertEqual(self.screen('list ' + words, width, NO_COLOR='1'), whole)
+            less = self.screen('list ' + words, width - 1, NO_COLOR='1')
+            self.assertEqual(less.lstrip().startswith(words.split()[-1].split(',')[0] + ':'), becomes, (words, less))
+            if not becomes:
+                self.assertEqual(less, whole)
+
+    def test_left_out(self):
+        """A column is left out when the others no longer fit, not before."""
+        headings = {width: self.screen('list', width, NO_COLOR='1') for width in range(40, 80)}
+        for width, shown in headings.items():
+            if width + 1 in headings and shown.split('\n')[0].split() != headings[width + 1].split('\n')[0].split():
+                self.assertEqual(max(map(len, headings[width + 1].splitlines())), width + 1, shown + headings[width + 1])
+
     def test_colours(self):
         """What is coloured has another sign too."""
         shown = self.screen('list', 120)
@@ -122,6 +144,9 @@ class Screens(unittest.TestCase):
         self.assertIn('\033[33musb-storage on host3, slower than uas\033[0m', self.screen('status sdb', 120))
         self.assertIn('\033[33m480 Mbit/s at port 2-2; the device could do 5 Gbit/s\033[0m', self.screen('status sdb', 120))
         self.assertIn('\033[31mbad\033[0m', self.screen('status --all sde', 120))
+        shown = self.screen('list -o PRODUCT,DRIVER', 20)
+        self.assertRegex(shown, r'\nPRODUCT: *\n      Maker Disk\n DRIVER: *\033\[33m\n      usb-storage!\n\033\[0m\nPRODUCT:')
+        self.assertEqual(shown.count('\033'), 2)
 
 
 unittest.main(argv=sys.argv[:1])

@@ -220,7 +220,10 @@ class Terminal(Uasctl):
         folded = [self.on_terminal('-o', 'ID,REASON', width=30, NO_COLOR='1', LC_ALL=one) for one in ('C.UTF-8', 'C')]
         self.assertRegex(folded[0], r'\n {8}\w')
         self.assertEqual(*folded)
-        self.assertLessEqual(max(map(len, self.on_terminal(NO_COLOR='1', COLUMNS='80').splitlines())), 80)
+        # $COLUMNS, if it is a number, or what the terminal knows.
+        at = {width: self.on_terminal(width=width, NO_COLOR='1') for width in (70, 80)}
+        for columns, width, like in ('70', 120, 70), ('0', 70, 70), ('x', 70, 70), ('', 70, 70), ('', 0, 80):
+            self.assertEqual(self.on_terminal(width=width, NO_COLOR='1', COLUMNS=columns), at[like], (columns, width))
         self.assertIn(product, self.run_ctl().stdout)
         # Neither column can be folded.
         plain = self.run_ctl('-o', 'ID,DRIVER').stdout.splitlines()
@@ -231,6 +234,21 @@ class Terminal(Uasctl):
         named = self.on_terminal('-o', 'REASON,PRODUCT,STATE,DRIVER', width=20, NO_COLOR='1')
         self.assertEqual(re.findall('(?m)^ *([A-Z]+): ', named), ['REASON', 'PRODUCT', 'STATE', 'DRIVER'] * 9)
         self.assertEqual(named.count('usb-storage!'), 9)
+
+    def test_step(self):
+        """The step of a switch, cut to the width of the terminal. It is erased, also if uasd does not say that it has ended."""
+        self.env['STEP'] = 'freeze \033[31mthe disk'
+        self.start()
+        shown = self.on_terminal('switch', 'sda', 'uas', width=30)
+        line = '\r2-1:1.0: freeze \\x1b[31mthe …\033[K'
+        self.assertRegex(shown, r'until it is unplugged\.\r\n(?:%s)+\r\033\[Kuasctl: 2-1:1\.0 \(sda\): It runs on its new driver\.\r\n$' % re.escape(line))
+        self.run_ctl('switch', 'sdb', 'uas', code=3)
+        shown, status = terminal.run([*self.program, 'wait', 'sdb'], {**self.env, 'TERM': 'xterm'}, 100,
+                                     then=(b'\033[K', lambda: self.daemon.send_signal(signal.SIGUSR1)))
+        self.assertEqual(status, 0)
+        self.assertRegex(shown, r'^(?:\r2-2:1\.0: freeze \\x1b\[31mthe disk\033\[K)+\r\033\[K$')
+        for args, env in (['usb-storage', '-q'], {}), (['uas'], {'TERM': 'dumb'}):
+            self.assertNotIn('\r2-', self.on_terminal('switch', 'sda', *args, **env))
 
     def test_explain_width(self):
         """No word is broken, and no line is too wide."""
@@ -261,8 +279,17 @@ class Terminal(Uasctl):
         ours = os.path.join(self.dir, 'less')
         with open(ours, 'w') as f:
             f.write('#!/bin/sh\n'
-                    f'exec >{seen}\nprintf "%s\\n" "$LESS" "$LESSSECURE" "$LESSCHARSET" "$*"\n/bin/cat\n')
+                    f'exec >{seen}\nprintf "%s\\n" "$LESS" "$LESSSECURE" "$LESSCHARSET" "$*"\n'
+                    '[ "$1" = --version ] && exit\n'
+                    # Both get a Ctrl+C, which must not end uasctl.
+                    'read -r _ _ _ _ ours _ </proc/$$/stat\nread -r _ _ _ _ theirs _ </proc/$PPID/stat\n'
+                    '[ "$ours" = "$theirs" ] || echo "in another process group"\n'
+                    'IFS= read -r line\nkill -INT $PPID\nprintf "%s\\n" "$line"\n/bin/cat\n')
         os.chmod(ours, 0o755)
+        os.mkdir(os.path.join(self.dir, 'bin'))
+        for name in 'pager', 'cat':
+            os.symlink(ours, os.path.join(self.dir, 'bin', name))
+        path = f'{self.dir}/bin:/usr/bin:/bin'
 
         def paged(*args, **env):
             self.assertFalse(os.path.exists(seen))
@@ -288,8 +315,12 @@ class Terminal(Uasctl):
         tree = self.tree()
         for verb, row in ('explain', 'unknown-bridge'), ('db', 'Verdict: unknown'):
             self.assertIn(row, '\n'.join(paged('-q', verb, 'sda', program=[IN_TREE, tree.top], PAGER=ours, NO_COLOR='1')))
+        # It gets the lines that the terminal would get.
+        words, more = ['-q', 'explain', '--all', 'sda'], {'program': [IN_TREE, tree.top], 'width': 100, 'NO_COLOR': '1'}
+        self.assertEqual(paged(*words, PAGER=ours, **more)[4:], self.on_terminal(*words, **more).splitlines())
         for none in ({'PAGER': ''}, {'PAGER': 'cat'}, {'SYSTEMD_PAGER': '', 'PAGER': ours}, {'PAGER': ours, 'TERM': 'dumb'}):
-            self.assertIsNone(paged(**none))
+            self.assertIsNone(paged(PATH=path, **none))
+        self.assertEqual(len(paged(PAGER=' ', PATH=path)), 15)
         self.assertIsNone(paged('--no-pager', PAGER=ours))
         self.assertIsNone(paged('--json', PAGER=ours))
         self.env['PAGER'] = ours
@@ -650,7 +681,7 @@ class Others(Uasctl):
                 self.assertLessEqual(max(map(len, shown.splitlines()), default=0), width or 80, (width, args))
                 if args == ['help']:
                     self.assertEqual(re.findall(r'(?m)^  ([a-z]+)', shown.split('Options:')[0]), verbs)
-        for shown in self.run_ctl('--help').stdout, tree.run('bench', '--help').stdout:
+        for shown in self.run_ctl('--help').stdout, self.on_terminal('--help', width=60).replace('\r', ''), tree.run('bench', '--help').stdout:
             for line in shown.split('Options:\n')[1].split('\n\n')[0].splitlines():
                 self.assertRegex(line, r'^(  -\w, --\S+ {2,}|      --\S+ {2,}| {31})\S')
         of_switch = self.run_ctl('switch', '--help').stdout
