@@ -333,6 +333,8 @@ static int request_failed(struct remote *remote, const struct remote_call *call,
         const char *text = sentence_fill(e->message ?: strerror(-error), room, sizeof(room));
         int code = request_code(e);
 
+        if (error == -ENOTCONN || error == -ECONNRESET || (error == -ETIMEDOUT && !e->message))
+                return source_lost(error);
         if (call->ret_in_use && sd_bus_error_has_name(e, UASD_BUS_ERROR_IN_USE))
                 *call->ret_in_use = strdup(text);
         else if (sd_bus_error_has_name(e, SD_BUS_ERROR_UNKNOWN_METHOD))

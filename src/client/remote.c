@@ -15,8 +15,7 @@ static int start_peer(const char *socket, sd_bus **ret)
         char address[256];
         int r;
 
-        if ((size_t) snprintf(address, sizeof(address), "unix:path=%s", socket) >= sizeof(address))
-                return -ENAMETOOLONG;
+        (void) snprintf(address, sizeof(address), "unix:path=%s", socket);
         r = sd_bus_new(&bus);
         if (r < 0)
                 return r;
@@ -49,6 +48,12 @@ static int open_bus(const char *socket, struct awake deadline, sd_bus **ret)
         return 0;
 }
 
+/* The bus answers so if uasd ends before it has answered. To sd-bus that is -ETIMEDOUT. */
+static int if_ended(const sd_bus_error *e, int r)
+{
+        return sd_bus_error_has_name(e, SD_BUS_ERROR_NO_REPLY) ? -ENOTCONN : r;
+}
+
 static int remote_ask(sd_bus *bus, bool users, struct awake deadline, struct courses *ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL, *reply = NULL;
@@ -70,14 +75,11 @@ static int remote_ask(sd_bus *bus, bool users, struct awake deadline, struct cou
         if (left == 0) /* sd_bus_call() takes 0 for "25 s" */
                 return -ETIMEDOUT;
         r = sd_bus_call(bus, m, left, &error, &reply);
-        /* The bus answers so if uasd ends before it has answered. To sd-bus that is -ETIMEDOUT. */
-        if (sd_bus_error_has_name(&error, SD_BUS_ERROR_NO_REPLY))
-                return -ENOTCONN;
         if (sd_bus_error_has_name(&error, SD_BUS_ERROR_UNKNOWN_METHOD) ||
             sd_bus_error_has_name(&error, SD_BUS_ERROR_INVALID_ARGS))
                 return -EBADMSG; /* another version */
         if (r < 0)
-                return r;
+                return if_ended(&error, r);
         return remote_parse(reply, ret);
 }
 
@@ -143,13 +145,14 @@ int remote_read(struct remote *remote, struct courses *ret)
 static int each_inhibitor(struct remote *remote, inhibitor_fn *f, void *data)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         const char *disk, *who, *why;
         int r;
 
         r = sd_bus_get_property(remote->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER,
-                                "Inhibitors", NULL, &reply, "a(sss)");
+                                "Inhibitors", &error, &reply, "a(sss)");
         if (r < 0)
-                return r;
+                return if_ended(&error, r);
         r = sd_bus_message_enter_container(reply, 'a', "(sss)");
         if (r < 0)
                 return r;
@@ -259,7 +262,7 @@ static int call_error(sd_bus_message *reply, sd_bus_error *ret)
                 return 0;
         if (sd_bus_message_read(reply, "ss", NULL, &parts) > 0)
                 return sd_bus_error_set(ret, e->name, parts);
-        return sd_bus_error_copy(ret, e);
+        return if_ended(e, sd_bus_error_copy(ret, e));
 }
 
 int remote_call(struct remote *remote, const struct remote_call *c, sd_bus_message **ret_reply,

@@ -279,8 +279,6 @@ int select_disks(const struct roots *roots, const struct views *v, const char *w
                         add_matching(&s, kinds[i].fits, what);
                         continue;
                 }
-                if (roots->sys < 0)
-                        continue;
                 r = kinds[i].add(&s, what);
                 if (r < 0)
                         return r;

@@ -14,7 +14,9 @@
  * disks from the machine in the folder $TREE (tree.py), in which a part changes what uasctl reads.
  * Prints "ready" when it is on the bus, and every call. The argument selects another version:
  * "methods" has no method. "older" has none either, and reports its version. "nothing" has not even
- * ListDisks. "words" reports an unknown state. "dies" ends at the first call.
+ * ListDisks. "words" reports an unknown state; "same" does too, and says that it is ours. "dies"
+ * ends at the first call, or at that of the method in the second argument, and "hangs" does not
+ * answer it.
  *
  * SIGUSR1 is for the disk of the last switch or lease: what its part has for the middle of it.
  */
@@ -511,15 +513,18 @@ static int on_eject(sd_bus_message *m, void *data, sd_bus_error *e)
 static int get_version(sd_bus *b, const char *path, const char *interface, const char *property,
                        sd_bus_message *reply, void *data, sd_bus_error *e)
 {
-        return sd_bus_message_append(reply, "s", version ? OTHER_VERSION : UASD_VERSION);
+        return sd_bus_message_append(
+                reply, "s", version && !streq(version, "same") ? OTHER_VERSION : UASD_VERSION);
 }
 
 static int append_course(sd_bus_message *m, const struct fake *f)
 {
         return sd_bus_message_append(
                 m, UASD_BUS_COURSE, f->id,
-                version && streq(version, "words") ? "dreaming" : f->state ?: "settled", "uas",
-                "fastest", "unknown", false, "", "", f->outcome.text ? f->outcome.code : -1,
+                version && (streq(version, "words") || streq(version, "same")) ? "dreaming"
+                : f->state                                                     ? f->state
+                                                                               : "settled",
+                "uas", "fastest", "unknown", false, "", "", f->outcome.text ? f->outcome.code : -1,
                 f->outcome.step ?: "", f->outcome.text ?: "",
                 f->state && streq(f->state, "switching") ? f->block : "", (uint64_t) 0,
                 (uint64_t) 0);
@@ -647,11 +652,13 @@ static const sd_bus_vtable disk_methods_vtable[] = {
         SD_BUS_VTABLE_END,
 };
 
-static int die(sd_bus_message *m, void *data, sd_bus_error *e)
+static int die(sd_bus_message *m, void *method, sd_bus_error *e)
 {
-        if (sd_bus_message_is_method_call(m, NULL, NULL) > 0)
+        if (sd_bus_message_is_method_call(m, NULL, method) <= 0)
+                return 0;
+        if (streq(version, "dies"))
                 _exit(1);
-        return 0;
+        return 1;
 }
 
 int main(int argc, char **argv)
@@ -686,7 +693,8 @@ int main(int argc, char **argv)
                                              disk_methods_vtable, &disks[i]) < 0)
                         return 1;
         }
-        if (version && streq(version, "dies") && sd_bus_add_filter(bus, NULL, die, NULL) < 0)
+        if (version && (streq(version, "dies") || streq(version, "hangs")) &&
+            sd_bus_add_filter(bus, NULL, die, argv[2]) < 0)
                 return 1;
         if (sd_bus_request_name(bus, UASD_BUS_NAME, 0) < 0)
                 return 1;

@@ -300,6 +300,11 @@ class BadInput(unittest.TestCase):
             self.assertNotIn('dreaming', p.stdout)
         self.assertEqual(self.called(), ['ready'])
 
+    def test_strange_daemon_of_ours(self):
+        """If it says that it is of our version, the error names none."""
+        self.start('same')
+        self.wrong('cancel', 'sda', code=1, says="uasctl does not understand uasd's answer (another version?)\n")
+
 
 if __name__ == '__main__':
     unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

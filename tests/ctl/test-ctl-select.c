@@ -10,8 +10,8 @@
 #include "client/select.h"
 
 /*
- * sdb and its partition behind 2-1, sdc behind 2-2, sdd and sde behind the two interfaces of 2-3;
- * dm-0 on sdb1, dm-1 on dm-0 and sdc.
+ * sdb and its partitions behind 2-1, sdc behind 2-2, sdd and sde behind the two interfaces of 2-3;
+ * dm-0 on sdb1 and sdb2, dm-1 on dm-0 and sdc.
  */
 struct fixture {
         char dir[32];
@@ -78,17 +78,21 @@ static int setup(void **state)
         f->roots.sys = dir;
 
         make_dir(dir, "devices/usb2/2-1/2-1:1.0/host0/block/sdb/sdb1");
+        make_dir(dir, "devices/usb2/2-1/2-1:1.0/host0/block/sdb/sdb2");
         make_dir(dir, "devices/usb2/2-2/2-2:1.0/host1/block/sdc");
         make_dir(dir, "devices/virtual/block/dm-0/slaves");
         make_dir(dir, "devices/virtual/block/dm-1/slaves");
         make_dir(dir, "class/block");
         link_to(dir, "../../devices/usb2/2-1/2-1:1.0/host0/block/sdb", "class/block/sdb");
         link_to(dir, "../../devices/usb2/2-1/2-1:1.0/host0/block/sdb/sdb1", "class/block/sdb1");
+        link_to(dir, "../../devices/usb2/2-1/2-1:1.0/host0/block/sdb/sdb2", "class/block/sdb2");
         link_to(dir, "../../devices/usb2/2-2/2-2:1.0/host1/block/sdc", "class/block/sdc");
         link_to(dir, "../../devices/virtual/block/dm-0", "class/block/dm-0");
         link_to(dir, "../../devices/virtual/block/dm-1", "class/block/dm-1");
         link_to(dir, "../../../../usb2/2-1/2-1:1.0/host0/block/sdb/sdb1",
                 "devices/virtual/block/dm-0/slaves/sdb1");
+        link_to(dir, "../../../../usb2/2-1/2-1:1.0/host0/block/sdb/sdb2",
+                "devices/virtual/block/dm-0/slaves/sdb2");
         link_to(dir, "../../dm-0", "devices/virtual/block/dm-1/slaves/dm-0");
         link_to(dir, "../../../../usb2/2-2/2-2:1.0/host1/block/sdc",
                 "devices/virtual/block/dm-1/slaves/sdc");
@@ -157,6 +161,8 @@ static void words(void **state)
                 {"sd", 0},
                 {"dm-0", 1, "2-1:1.0"},
                 {"dm-1", 2, "2-1:1.0"},
+                {"dm-17", 1, "2-2:1.0"},
+                {"dm-18", -EXDEV}, /* too many are between it and the disk */
                 {"1209:0001", 1, "2-1:1.0"},
                 {"1209:0003", 2, "2-3:1.0"},
                 {"1209:0003:SERIAL2", 1, "2-3:1.1"},

@@ -114,6 +114,38 @@ static void words(void **state)
         assert_string_equal(view_why(&b), "inhibited");
 }
 
+static void products(void **state)
+{
+        static const char *const rows[][3] = {{"Maker", "Disk", "Maker Disk"},
+                                              {"Maker", "", "Maker"},
+                                              {"", "Disk", "Disk"},
+                                              {"", "", ""}};
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                _cleanup_(view_done) struct view v = sample_view("2-1:1.0", NULL, "");
+                char text[64];
+
+                (void) copy_string(v.disk.facts.manufacturer, USB_STRING_MAX, rows[i][0]);
+                (void) copy_string(v.disk.facts.product, USB_STRING_MAX, rows[i][1]);
+                assert_string_equal(view_product(&v, text, sizeof(text)), rows[i][2]);
+        }
+}
+
+/* uasd has the last word on the reason. A newer one may know more of them. */
+static void reasons(void **state)
+{
+        for (int i = 0; i <= _REASON_MAX; i++) {
+                _cleanup_(view_done) struct view v = sample_view("2-1:1.0", NULL, "");
+                const char *id = i < _REASON_MAX ? reason_to_string((enum reason) i) : "of-newer";
+                struct course course = {.state = STATE_SETTLED};
+
+                (void) copy_string(course.reason_id, sizeof(course.reason_id), id);
+                v.disk.decision.reason = REASON_FASTEST;
+                view_take_course(&v, &course, true);
+                assert_int_equal(v.disk.decision.reason, i < _REASON_MAX ? i : REASON_FASTEST);
+        }
+}
+
 static void pending(void **state)
 {
         for (int s = 0; s < _STATE_MAX; s++)
@@ -124,8 +156,9 @@ static void pending(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(sizes), cmocka_unit_test(labels), cmocka_unit_test(sorted),
-                cmocka_unit_test(users), cmocka_unit_test(words),  cmocka_unit_test(pending),
+                cmocka_unit_test(sizes),   cmocka_unit_test(labels),   cmocka_unit_test(sorted),
+                cmocka_unit_test(users),   cmocka_unit_test(words),    cmocka_unit_test(pending),
+                cmocka_unit_test(reasons), cmocka_unit_test(products),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

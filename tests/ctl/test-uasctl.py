@@ -388,6 +388,27 @@ class Requests(Uasctl):
         self.assertIn('2-1:1.0 (sda)', p.stderr)
         self.assertIn('2-9:1.0 (sdi)', p.stderr)
         self.assertEqual(p.stdout, '')
+        # The disk that was meant may have no name at the moment.
+        self.assertNotIn('switched', self.run_ctl('status', 'sdz', code=4).stderr)
+        self.run_ctl('switch', 'sdg', 'uas', '--wait=0', code=3)
+        self.assertEqual(self.run_ctl('status', 'sdz', code=4).stderr, "uasctl: There is no USB disk 'sdz'; uasctl lists them.\n"
+                         'uasctl: 2-7:1.0 is being switched and may get another name. Its port is always its name: 2-7\n')
+
+    def test_no_usb_disk(self):
+        """A name of something else, and of disks of which one has no serial number."""
+        tree = self.tree()
+        tree.disk('2-4', 'sdc', serial='')
+        tree.write('proc/self/mountinfo', '20 1 8:64 / / rw - ext4 /dev/sde rw\n')
+        for name, code, said in (('/', 4, "'/' is not on a USB disk."), ('/proc', 4, "'/proc' is neither a disk nor a mount point."),
+                                 ('/dev/null/sda', 4, "Cannot look at '/dev/null/sda': Not a directory"),
+                                 ('1209:5a5a', 2, "'1209:5a5a' matches more than one disk:\nuasctl:   2-1:1.0 (sda)  Maker Disk  serial S1\n"
+                                  'uasctl:   2-3:1.0 (sdb)  Maker Disk  serial S1\nuasctl:   2-4:1.0 (sdc)  Maker Disk  serial none')):
+            p = tree.run('status', '-q', name)
+            self.assertEqual((p.returncode, p.stdout, p.stderr), (code, '', f'uasctl: {said}\n'))
+        shutil.rmtree(tree.path('sys/bus/usb/devices'))
+        tree.write('sys/bus/usb/devices', '')
+        p = tree.run('list', '-q')
+        self.assertEqual((p.returncode, p.stderr), (1, 'uasctl: Cannot read the USB disks from sysfs: Not a directory\n'))
 
 
 class Switches(Uasctl):
@@ -465,6 +486,14 @@ class Switches(Uasctl):
     def test_daemon_dies(self):
         self.start()
         self.assertIn('uasd is not there', self.run_ctl('switch', 'sdh', 'uas', code=1, call='Switch 2-8:1.0 uas').stderr)
+
+    def test_daemon_dies_later(self):
+        """It has told of the disks before."""
+        for method, words in ('Switch', ['switch', 'sda', 'uas']), ('Get', ['inhibit', '--list']):
+            self.start('dies', method)
+            self.assertEqual(self.run_ctl(*words, code=1).stderr, 'uasctl: uasd is not there any more.\n')
+            self.daemon.wait()
+            self.daemon.stdout.close()
 
     def test_metrics(self):
         """The facts come from the kernel, the outcomes from the daemon."""
@@ -754,6 +783,17 @@ class Deadlines(Uasctl):
         stop(self.daemon)
         self.run_ctl('switch', 'sda', 'uas', code=1, timeout=45)  # in the end
         self.daemon.send_signal(signal.SIGCONT)
+
+    def hangs_at(self, method, *words):
+        """It has told of the disks before."""
+        self.start('hangs', method)
+        self.assertEqual(self.run_ctl(*words, code=1, timeout=45).stderr, 'uasctl: uasd does not answer any more.\n')
+
+    def test_hangs_when_it_is_read(self):
+        self.hangs_at('Get', 'inhibit', '--list')
+
+    def test_hangs_at_an_order(self):
+        self.hangs_at('Switch', 'switch', 'sda', 'uas')
 
     def test_stopped_bus(self):
         self.start()
