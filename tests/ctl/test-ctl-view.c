@@ -45,8 +45,8 @@ static void sorted(void **state)
 
                 views_add(&views, &v);
                 assert_string_equal(v.reason, "");
+                views_sort(&views);
         }
-        views_sort(&views);
         assert_string_equal(views.list[0].disk.facts.interface, "1-1:1.0");
         assert_string_equal(views.list[1].disk.facts.interface, "2-2:1.0");
         assert_ptr_equal(views_find(&views, "2-10:1.0"), &views.list[2]);
@@ -131,6 +131,51 @@ static void products(void **state)
         }
 }
 
+/* The words of uasd replace what uasctl has found out; the users only if they are wanted. */
+static void whole_course(void **state)
+{
+        for (int wanted = 0; wanted < 2; wanted++) {
+                _cleanup_(courses_done) struct courses l = {.list = calloc(1, sizeof(*l.list))};
+                _cleanup_(view_done) struct view v = sample_view("2-1:1.0", NULL, ""),
+                                                 other = sample_view("2-2:1.0", NULL, "");
+                struct disk *d = &v.disk;
+
+                assert_non_null(l.list);
+                l.n = 1;
+                sample_user(&v, USER_SWAP, "sdb2", NULL);
+                sample_user(&other, USER_MOUNT, "sdb1", "/mnt");
+                d->unattended = true;
+                d->inhibited = strdup("an older reason");
+                l.list[0] = (struct course){.state = STATE_WAITING,
+                                            .target = DRIVER_UAS,
+                                            .verdict = VERDICT_GOOD,
+                                            .cancelled = true,
+                                            .since = 11,
+                                            .ends = 12,
+                                            .lease = "A lease.",
+                                            .inhibited = strdup("dd: busy."),
+                                            .outcome = {7, "bind", "No."},
+                                            .users = TAKE_PTR(other.disk.users),
+                                            .n_users = 1};
+                other.disk.n_users = 0;
+                view_take_course(&v, l.list, wanted);
+                assert_int_equal(d->state, STATE_WAITING);
+                assert_int_equal(d->decision.target, DRIVER_UAS);
+                assert_int_equal(d->facts.verdict, VERDICT_GOOD);
+                assert_true(d->cancelled);
+                assert_false(d->unattended);
+                assert_int_equal(v.since, 11);
+                assert_int_equal(v.ends, 12);
+                assert_string_equal(d->lease, "A lease.");
+                assert_string_equal(d->inhibited, "dd: busy.");
+                assert_int_equal(d->outcome.code, 7);
+                assert_string_equal(d->outcome.text, "No.");
+                assert_int_equal(d->n_users, 1);
+                assert_int_equal(d->users[0].kind, wanted ? USER_MOUNT : USER_SWAP);
+                assert_int_equal(l.list[0].n_users, wanted ? 0 : 1);
+        }
+}
+
 /* uasd has the last word on the reason. A newer one may know more of them. */
 static void reasons(void **state)
 {
@@ -156,9 +201,11 @@ static void pending(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(sizes),   cmocka_unit_test(labels),   cmocka_unit_test(sorted),
-                cmocka_unit_test(users),   cmocka_unit_test(words),    cmocka_unit_test(pending),
-                cmocka_unit_test(reasons), cmocka_unit_test(products),
+                cmocka_unit_test(sizes),        cmocka_unit_test(labels),
+                cmocka_unit_test(sorted),       cmocka_unit_test(users),
+                cmocka_unit_test(words),        cmocka_unit_test(pending),
+                cmocka_unit_test(reasons),      cmocka_unit_test(products),
+                cmocka_unit_test(whole_course),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
