@@ -136,6 +136,12 @@ class Screens(unittest.TestCase):
             if width + 1 in headings and shown.split('\n')[0].split() != headings[width + 1].split('\n')[0].split():
                 self.assertEqual(max(map(len, headings[width + 1].splitlines())), width + 1, shown + headings[width + 1])
 
+    def test_long_word(self):
+        """A word that is wider than the terminal is whole: the terminal breaks it."""
+        where = '/srv/' + 'a-long-name' * 5
+        self.tree.write('proc/1/mountinfo', f'20 1 8:16 / {where} rw - ext4 /dev/sdb rw\n')
+        self.assertIn(f'mounted on\n            {where}\n', self.screen('status sdb', 40, NO_COLOR='1'))
+
     def test_colours(self):
         """What is coloured has another sign too."""
         shown = self.screen('list', 120)
