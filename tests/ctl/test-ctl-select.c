@@ -184,6 +184,7 @@ static void words(void **state)
                 {"1209:0004:A/B", 1, "2-4:1.0"},
                 {"1209:0004:A/C", -ENOENT},
                 {"../class", -ENOENT},
+                {"..", 0},
                 {"/nonexistent/disk", -ENOENT},
         };
         struct fixture *f = *state;
