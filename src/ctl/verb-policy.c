@@ -37,12 +37,6 @@ static int policies_read_row(sd_bus_message *m, struct policy_rows *rows)
         return 0;
 }
 
-static bool connection_failed(int r)
-{
-        return r == -ENOTCONN || r == -ECONNRESET || r == -EPIPE || r == -EHOSTUNREACH ||
-               r == -ETIMEDOUT;
-}
-
 static int policies_read_reply(sd_bus_message *m, struct policy_rows *rows)
 {
         int r = sd_bus_message_enter_container(m, 'a', "(ssbsas)");
@@ -70,7 +64,9 @@ static int read_remote(const struct ctl *c, struct remote *remote, struct policy
                 return source_lacks(remote, "ListPolicies");
         if (r >= 0)
                 r = policies_read_reply(reply, ret);
-        if (connection_failed(r))
+        /* The bus reports a uasd that has ended as -ETIMEDOUT, and one that is not there as
+         * -EHOSTUNREACH. */
+        if (r == -ETIMEDOUT || r == -EHOSTUNREACH || (r < 0 && !sd_bus_is_open(remote->bus)))
                 return source_lost(r);
         if (r < 0)
                 return log_failure(UASD_EXIT_FAILED, "Cannot read the policies: %s", strerror(-r));

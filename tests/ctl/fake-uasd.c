@@ -16,7 +16,8 @@
  * "methods" has no method. "older" has none either, and reports its version. "nothing" has not even
  * ListDisks. "words" reports an unknown state; "same" does too, and says that it is ours. "dies"
  * ends at the first call, or at that of the method in the second argument, and "hangs" does not
- * answer it.
+ * answer it. After ListDisks, "leaves" has no name any more. At ListPolicies "ends" ends, and
+ * "policies" reports an unknown policy.
  *
  * SIGUSR1 is for the disk of the last switch or lease: what its part has for the middle of it.
  */
@@ -91,6 +92,12 @@ static void write_file(const char *path, const char *text)
 static unsigned n_jobs;
 static struct fake *last;   /* the disk of the last switch or lease */
 static const char *version; /* a different version; NULL: ours */
+
+static bool version_is(const char *other)
+{
+        return version && streq(version, other);
+}
+
 #define OTHER_VERSION "0.0.1\033[31m"
 
 static char *path_of(const struct fake *f)
@@ -407,8 +414,12 @@ static int on_list_policies(sd_bus_message *m, void *data, sd_bus_error *e)
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         int r = sd_bus_message_new_method_return(m, &reply);
 
+        if (version_is("ends"))
+                exit(0);
         if (r >= 0)
                 r = sd_bus_message_open_container(reply, 'a', "(ssbsas)");
+        if (r >= 0 && version_is("policies"))
+                r = sd_bus_message_append(reply, "(ssbsas)", "*", "dreaming", false, "config", 0);
         if (r >= 0 && *absent)
                 r = sd_bus_message_append(reply, "(ssbsas)", absent, absent_policy, absent_forced,
                                           "user", 0);
@@ -521,9 +532,7 @@ static int append_course(sd_bus_message *m, const struct fake *f)
 {
         return sd_bus_message_append(
                 m, UASD_BUS_COURSE, f->id,
-                version && (streq(version, "words") || streq(version, "same")) ? "dreaming"
-                : f->state                                                     ? f->state
-                                                                               : "settled",
+                version_is("words") || version_is("same") ? "dreaming" : f->state ?: "settled",
                 "uas", "fastest", "unknown", false, "", "", f->outcome.text ? f->outcome.code : -1,
                 f->outcome.step ?: "", f->outcome.text ?: "",
                 f->state && streq(f->state, "switching") ? f->block : "", (uint64_t) 0,
@@ -561,6 +570,8 @@ static int on_list(sd_bus_message *m, void *data, sd_bus_error *e)
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         int users, r = sd_bus_message_read(m, "b", &users);
 
+        if (version_is("leaves"))
+                (void) sd_bus_release_name(bus, UASD_BUS_NAME);
         if (r >= 0)
                 r = sd_bus_message_new_method_return(m, &reply);
         if (r >= 0)
@@ -670,10 +681,10 @@ int main(int argc, char **argv)
         (void) sigaddset(&signals, SIGUSR1);
         (void) sigprocmask(SIG_BLOCK, &signals, NULL);
         version = argc > 1 ? argv[1] : NULL;
-        manager = version && streq(version, "methods")   ? no_methods_vtable
-                  : version && streq(version, "older")   ? older_vtable
-                  : version && streq(version, "nothing") ? nothing_vtable
-                                                         : manager_vtable;
+        manager = version_is("methods")   ? no_methods_vtable
+                  : version_is("older")   ? older_vtable
+                  : version_is("nothing") ? nothing_vtable
+                                          : manager_vtable;
         setvbuf(stdout, NULL, _IOLBF, 0);
         if (sd_event_default(&event) < 0 ||
             sd_event_add_signal(event, NULL, SIGUSR1, on_signal, NULL) < 0 ||
@@ -693,7 +704,7 @@ int main(int argc, char **argv)
                                              disk_methods_vtable, &disks[i]) < 0)
                         return 1;
         }
-        if (version && (streq(version, "dies") || streq(version, "hangs")) &&
+        if ((version_is("dies") || version_is("hangs")) &&
             sd_bus_add_filter(bus, NULL, die, argv[2]) < 0)
                 return 1;
         if (sd_bus_request_name(bus, UASD_BUS_NAME, 0) < 0)

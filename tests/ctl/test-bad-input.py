@@ -262,7 +262,8 @@ class BadInput(unittest.TestCase):
         for verb, more in NEEDS_DAEMON.items():
             if verb not in CALLS_NOTHING:
                 self.wrong(verb, 'sda', *more, code=1, says='of another version', lines=3)
-        for words in ['inhibit', 'true'], ['inhibit', '--disk=sda', 'true'], ['inhibit', '--list'], ['inhibit', '--list', '--json']:
+        for words in ['inhibit', 'true'], ['inhibit', '--disk=sda', 'true'], ['inhibit', '--list'], ['inhibit', '--list', '--json'], ['policy'], \
+                ['policy', '1209:5a5a:GONE']:
             self.wrong(*words, code=1, says='of another version')
         if FIO:
             self.media('sda')
@@ -288,6 +289,16 @@ class BadInput(unittest.TestCase):
             self.assertEqual(p.returncode, 0, (verb, p))
         self.assertIn("does not understand uasd's answer: uasd is version 0.0.1", self.tree.run('list', env=self.env).stderr)
         self.wrong('switch', 'sda', 'uas', code=1, says="does not understand uasd's answer")
+
+    def test_policies(self):
+        """A daemon that goes after its first answer, or does not answer as expected: there is no list instead of a wrong one."""
+        for version, says in ('ends', 'uasd does not answer any more.'), ('leaves', 'uasd is not there any more.'), \
+                             ('policies', 'Cannot read the policies: Bad message'):
+            with self.subTest(version):
+                self.start(version)
+                self.wrong('policy', code=1, says=says)
+                self.doCleanups()
+                self.setUp()
 
     def test_strange_daemon(self):
         """Unknown words are no answer: verbs that read use the kernel, and the others fail."""
