@@ -122,6 +122,11 @@ class PolicyKernel(unittest.TestCase):
             self.assertNotIn('Next boot: Nothing', self.shown(verb))
         self.override('uas')
         self.assertNotIn('Next boot:', self.tree.run('status', 'sda').stdout)
+        self.override('none')
+        os.mkdir(self.tree.path('etc/kernel'))
+        os.rename(self.tree.path('boot/firmware/cmdline.txt'), self.tree.path('etc/kernel/cmdline'))
+        self.assertIn('Next boot: /etc/kernel/cmdline has the entry. After the tool that makes the boot entries and a restart '
+                      'the disk starts on usb-storage.', self.shown('status'))
 
     def test_root_in_initramfs(self):
         "The record of the disk is in the initramfs, which keeps it off uas."
@@ -160,6 +165,31 @@ class PolicyKernel(unittest.TestCase):
         self.assertIn('quirk=1209:5a5a:u, by /etc/modprobe.d/a.conf, line 2: ignored: usb-storage has no parameter of that name. '
                       'Write: options usb-storage quirks=1209:5a5a:u', self.lines()[1])
         self.assertIn('line 3', self.shown('explain'))
+
+    def test_two_in_modprobe(self):
+        "The kernel uses only the last one."
+        for name, entry in ('a', '0bc2:ab38:f'), ('b', '152d:0578:u'):
+            self.tree.write(f'etc/modprobe.d/{name}.conf', f'options usb-storage quirks={entry}\n')
+        lines, said = self.lines()
+        self.assertEqual(lines[1], 'options usb-storage quirks=0bc2:ab38:f,152d:0578:u')
+        self.assertIn('The kernel uses only the last quirks= of modprobe.d. Delete the one in /etc/modprobe.d/a.conf, line 1.', said)
+        self.assertEqual(said.count('Delete the one'), 1)
+        self.tree.write('proc/cmdline', 'usb-storage.quirks=0781:5580:u\n')  # overrules both
+        self.assertNotIn('Delete the one', self.lines()[1])
+
+    def test_full(self):
+        "An entry for which there is no room in one place."
+        self.bad()
+        full = ','.join(f'152d:{0x0500 + n:04x}:u' for n in range(10))
+        lack = 'uasctl: The quirks of usb-storage take 127 characters, and there is no room for 1209:5a5a:u (1209:5a5a:S1) %s: shorten the other entries.\n'
+        line, modprobe = lack % 'on the kernel command line', lack % 'in modprobe.d'
+        for path, text, want in (('etc/modprobe.d/a.conf', 'options usb-storage quirks=', line + modprobe), ('proc/cmdline', 'usb-storage.quirks=', line)):
+            self.tree.write(path, f'{text}{full}\n')
+            self.assertEqual(self.lines('sda', code=1), ([], want))
+            out, said = self.lines(code=1)
+            self.assertEqual(out[0], 'usb-storage.quirks=' + full)
+            self.assertTrue(said.startswith(want), said)
+            os.unlink(self.tree.path(path))
 
     def test_property_against_section(self):
         "The more specific setting applies."

@@ -159,6 +159,9 @@ class PolicyWrite(unittest.TestCase):
         self.assertIn('Now run update-grub, and restart', self.changed(GRUB_TEXT % WORD))
         self.put("GRUB_CMDLINE_LINUX='a'", GRUB)
         self.changed(f"GRUB_CMDLINE_LINUX='a {WORD}'")
+        for program in 'usr/sbin/update-grub', 'usr/bin/grub-mkconfig', 'usr/bin/grub2-mkconfig':
+            os.unlink(self.tree.path(program))
+        self.assertIn('Now run the tool that makes the configuration of GRUB, and restart', self.changed(f"GRUB_CMDLINE_LINUX='a {WORD}'"))
 
     def test_grub_with_entries(self):
         "GRUB reads the kernel command line from entries, which no command makes again from /etc/default/grub everywhere."
@@ -187,6 +190,7 @@ class PolicyWrite(unittest.TestCase):
         self.tree.write('etc/default/grub.d/50-cloud.cfg', 'GRUB_CMDLINE_LINUX_DEFAULT="a"\nGRUB_CMDLINE_LINUX="b"\n')
         self.refused('grub.d')
         self.tree.write('etc/default/grub.d/50-cloud.cfg', 'GRUB_CMDLINE_LINUX_DEFAULT="a"\n')
+        self.tree.write('etc/default/grub.d/50-cloud.cfg.old', 'GRUB_CMDLINE_LINUX="b"\n')  # GRUB does not read it
         self.changed(GRUB_TEXT % WORD)
 
     def test_not_understood(self):
@@ -205,6 +209,9 @@ class PolicyWrite(unittest.TestCase):
         os.symlink('other', self.tree.path(PI))
         self.tree.write('boot/firmware/other', LINE)
         self.refused('symbolic link')
+        os.unlink(self.tree.path(PI))
+        os.mkdir(self.tree.path(PI))
+        self.refused('it is no file')
 
     def test_made_by_raspi_firmware(self):
         self.put(LINE + '\n')
@@ -238,7 +245,9 @@ class PolicyWrite(unittest.TestCase):
         self.assertEqual(os.stat(self.tree.path(OURS)).st_mode, 0o100644)
         self.policy('sda', 'usb-storage')
         self.assertEqual(self.files(), {**before, OURS: text})
-        self.assertIn('-options', self.policy('sda', 'auto').stdout)
+        p = self.policy('sda', 'auto')
+        self.assertEqual(p.stdout.splitlines(), [shown[0], '-' + shown[1][1:]])
+        self.assertIn('Nothing of uasctl is left in it.\n', p.stderr)
         self.assertEqual(self.files(), before)
         self.assertIn('nothing to change', self.policy('sda', 'auto').stderr)
         self.put(text + '# mine\n', OURS)
@@ -301,6 +310,9 @@ class PolicyWrite(unittest.TestCase):
         "The machine has booted with other words: the change would have no effect, so another file is taken, or none."
         self.put(f'{LINE} elevator=noop\n')
         self.refused('without some of its words')
+        self.boots('q')
+        self.refused('without some of its words')
+        self.boots()
         self.put(LINE + '\n', 'etc/kernel/cmdline')
         self.changed(f'{LINE} {WORD}\n')
         os.unlink(self.tree.path('etc/kernel/cmdline'))
@@ -398,6 +410,33 @@ class PolicyWrite(unittest.TestCase):
         self.policy('sdb', 'auto')
         self.assertEqual(self.read(), f'{LINE} quiet\n')
         self.assertFalse(os.path.exists(self.tree.path(PI + '.uasd-backup')))
+
+    def test_former_entry(self):
+        "The user has changed other entries since: auto removes ours, and the one that was there comes back, if there is room."
+        word, other = 'usb-storage.quirks=', '0bc2:ab38:f'
+        self.boots(f'{LINE} {word}1209:5a5a:f')
+        for now, back in (f'1209:5a5a:fu,{other}', f'1209:5a5a:f,{other}'), (other, f'1209:5a5a:f,{other}'), ('1209:5a5a:fu', '1209:5a5a:f'):
+            self.put(f'{LINE} {word}1209:5a5a:f\n')
+            self.policy('sda', 'usb-storage')
+            self.put(f'{LINE} {word}{now}\n')
+            self.policy('sda', 'auto')
+            self.assertEqual(self.read(), f'{LINE} {word}{back}\n')
+            self.assertEqual(os.path.exists(self.tree.path(PI + '.uasd-backup')), back != '1209:5a5a:f')
+        full = ','.join(f'152d:{0x0500 + n:04x}:u' for n in range(10))
+        for now, why in (full, 'no room for the former entry'), (f'{full},{full}', 'longer than the kernel takes'):
+            self.put(f'{LINE} {word}1209:5a5a:f\n')
+            self.policy('sda', 'usb-storage')
+            self.put(f'{LINE} {word}{now}\n')
+            self.refused(why, 'auto')
+
+    def test_force(self):
+        "The kernel's own table keeps the disk off uas."
+        self.tree.disk('2-2', 'sdb', ids=(0x4971, 0x1012), serial='S2')
+        self.put(LINE + '\n')
+        self.assertIn(' --force overrides that.\n', self.policy('sdb', 'uas', code=6).stderr)
+        self.assertEqual(self.read(), LINE + '\n')
+        self.policy('sdb', 'uas', '--force')
+        self.assertEqual(self.read(), f'{LINE} usb-storage.quirks=4971:1012:\n')
 
     def test_alike(self):
         self.tree.disk('2-2', 'sdb', 'uas', serial='S2')
