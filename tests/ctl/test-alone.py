@@ -98,13 +98,37 @@ class Alone(unittest.TestCase):
 
     def test_failed(self):
         """A request that fails leaves nothing behind."""
-        for line, code, text in (('END 7 verify it failed', 7, 'rolled back: it failed (step verify)'), ('END 1 prepare broken', 1, 'broken (step prepare)'),
+        for line, code, text in (('END 7 verify it failed', 7, 'rolled back: it failed (step verify)'), ('END 1 prepare broken', 1, '(sda): broken (step prepare)'),
                                  ('exit 9', 1, 'uasd-switch ended by exit status 9'), ('kill -KILL $$', 1, 'uasd-switch ended by signal 9'),
                                  ('END 4 claim the disk is gone', 4, 'the disk is gone')):
             self.switch('STEP prepare 1', line)
             with self.subTest(line=line):
                 self.assertIn(text, self.run_ctl('switch', 'sda', 'uas', code=code))
                 self.assertEqual(self.marks(), '')
+        self.tree.write(f'{LIBEXEC}/uasd-switch', '#!/nonexistent\n')
+        self.assertRegex(self.run_ctl('switch', 'sda', 'uas', code=1), r'\(sda\): cannot start \S*/uasd-switch: No such file or directory$')
+
+    def test_unwritable(self):
+        "The request cannot be recorded: it would be forgotten, so it has failed."
+        self.switch('END 0 verify moved')
+        self.tree.write('run/uasd/attachment', '')
+        for driver in 'usb-storage', 'uas':
+            self.assertIn('(sda): cannot record the request: Not a directory', self.run_ctl('switch', 'sda', driver, code=1))
+
+    def test_users_unknown(self):
+        "It counts as in use, and the reason is named."
+        self.switch('END 0 verify moved')
+        os.unlink(self.tree.path('proc/1/mountinfo'))
+        for verb in ['switch'], ['switch', '--dry-run']:
+            said = self.run_ctl(*verb, 'sda', 'uas', code=6)
+            self.assertIn('in use, and still on usb-storage: uasctl: Cannot find its users: No such file or directory uasctl: Only uasd waits', said)
+        self.assertIsNone(self.asked())
+
+    def test_no_module(self):
+        "uas is not there: nothing can move it."
+        self.switch('END 0 verify moved')
+        os.rmdir(self.tree.path('sys/bus/usb/drivers/uas'))
+        self.assertRegex(self.run_ctl('switch', '--dry-run', 'sda', 'uas', code=1), r'\(sda\): would stay on usb-storage\. .*uas')
 
     def test_interrupted(self):
         """^C while uasd-switch works: uasctl ends by it, and the request is recorded if the switch succeeds."""
@@ -124,7 +148,9 @@ class Alone(unittest.TestCase):
     def test_refused(self):
         self.switch('END 0 verify moved')
         self.tree.disk('2-2', 'sdb', serial='S2', uas=False)
-        self.run_ctl('switch', 'sdb', 'uas', code=5)
+        self.assertNotIn('--force', self.run_ctl('switch', 'sdb', 'uas', code=5))
+        self.tree.disk('2-3', 'sdc', serial='S3', ids=(0x4971, 0x1012))  # in the kernel's table
+        self.assertIn('Use --force to override.', self.run_ctl('switch', 'sdc', 'uas', code=6))
         self.run_ctl('switch', 'sdq', 'uas', code=4)
         self.assertIsNone(self.asked())
         self.assertEqual(self.marks(), '')
@@ -142,7 +168,7 @@ class Alone(unittest.TestCase):
         self.switch('END 0 verify moved')
         self.assertIn('only it can do that', self.run_ctl('policy', 'sda', 'uas', code=1))
         self.tree.write('proc/cmdline', 'quiet uasd=off\n')
-        for verb in ['switch', 'sda', 'uas'], ['eject', 'sda']:
+        for verb in ['switch', 'sda', 'uas'], ['switch', '--dry-run', 'sda', 'uas'], ['eject', 'sda']:
             self.assertIn('uasd=off is on the kernel command line', self.run_ctl(*verb, code=1))
         self.assertIsNone(self.asked())
 

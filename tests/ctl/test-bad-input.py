@@ -32,7 +32,7 @@ PRINTS_JSON = {'list': 1, 'status': 1, 'explain': 1, 'db': 1, 'log': 1, 'policy'
 DOES_WITHOUT = {'list', 'status', 'explain', 'db', 'log', 'metrics', 'report', 'wait'}
 
 NUMBERS = ['x', '', '-1', '1e3', '0x10', '1,5', '99999999999999999999', '5parsec']
-WRONG = {'--json': ['x', '', 'Short'], '--wait': NUMBERS, '--lines': NUMBERS, '--since': ['x', '--1', '2026-13-01', '2026-11-20 25:00', '99999999999999999999'], '--output': ['', 'NAME', '+', 'ID,,ID'],
+WRONG = {'--json': ['x', '', 'Short'], '--wait': NUMBERS, '--lines': NUMBERS, '--since': ['x', '--1', '2026-13-01', '2026-11-20 25:00', '99999999999999999999', '2026-11-20 15:45:07 and so much more'], '--output': ['', 'NAME', '+', 'ID,,ID'],
          '--textfile': [''], '--host': [''], '--hwdb': [], '--disk': [], '--why': []}
 NO_DISK = ['sdq', 'sda1x', '9-9', '9-9:1.0', 'ffff:ffff', 'NOSERIAL', '', '/dev/nonexistent', '/nonexistent', '/dev/null', '/proc']
 
@@ -290,13 +290,15 @@ class BadInput(unittest.TestCase):
         self.assertIn("does not understand uasd's answer: uasd is version 0.0.1", self.tree.run('list', env=self.env).stderr)
         self.wrong('switch', 'sda', 'uas', code=1, says="does not understand uasd's answer")
 
-    def test_policies(self):
-        """A daemon that goes after its first answer, or does not answer as expected: there is no list instead of a wrong one."""
-        for version, says in ('ends', 'uasd does not answer any more.'), ('leaves', 'uasd is not there any more.'), \
-                             ('policies', 'Cannot read the policies: Bad message'):
-            with self.subTest(version):
+    def test_daemon_goes(self):
+        """After its first answer; or it does not answer as expected. There is no list instead of a wrong one."""
+        for version, words, says in (('ends', ['policy'], 'uasd does not answer any more.'), ('leaves', ['policy'], 'uasd is not there any more.'),
+                                     ('leaves', ['inhibit', '--list'], 'uasd is not there any more.'),
+                                     ('leaves', ['switch', 'sda', 'uas'], 'uasd is not there any more.'),
+                                     ('policies', ['policy'], 'Cannot read the policies: Bad message')):
+            with self.subTest(version=version, words=words):
                 self.start(version)
-                self.wrong('policy', code=1, says=says)
+                self.wrong(*words, code=1, says=says)
                 self.doCleanups()
                 self.setUp()
 

@@ -227,6 +227,12 @@ class Contract:
         self.ctl('policy', 'sda', 'auto')
         self.assertEqual(self.ctl('policy', 'sda').stdout, 'auto\n')
 
+    def test_policy_of_one(self):
+        "It is not for the model, by which a user may name the disk."
+        model = 'That is for this disk. For every disk of its model: a section [Disk 2109:0715] in uasd.conf'
+        self.assertIn(model, self.ctl('policy', '2109:0715', 'usb-storage').stderr)
+        self.assertNotIn(model, self.ctl('policy', 'sde', 'usb-storage').stderr)
+
     def policies(self, *args):
         out = json.loads(self.ctl('policy', '--json', *args).stdout)
         self.assertEqual(out['version'], 1)
@@ -296,9 +302,11 @@ class Contract:
         self.ctl('release', 'sda')
 
     def test_unplugged(self):
-        p = self.begin('switch', 'sdg', 'uas')
+        p, waits = self.begin('switch', 'sdg', 'uas'), self.start_ctl('wait', 'sdg', stderr=subprocess.PIPE)
+        self.assertIn('from usb-storage to uas', p.stderr.readline())  # after a second at the latest
         self.unplug()
-        self.assertEqual(p.wait(patience()), 4, p.stderr.read())
+        self.assertEqual((p.wait(patience()), waits.wait(patience())), (4, 4))
+        self.assertRegex(p.stderr.read(), r'^uasctl: 2-7:1\.0 \(sdg\): the disk (is gone\.|was unplugged)\n$')
 
     def test_uasd_dies(self):
         p = self.begin('switch', 'sdh', 'uas')
@@ -366,6 +374,16 @@ class Fake(Contract, Machine):
 
     def as_forbidden(self, *args):
         return self.tree.run(*args, env=self.env)
+
+    def test_policy_by_port(self):
+        "A disk without a serial number of its own. uasctl reads it from the device at each call, uasd once."
+        port = 'It is kept for the port it is plugged into: '
+        self.assertNotIn(port, self.ctl('policy', 'sda', 'usb-storage').stderr)
+        self.tree.write(f'{BUS}/2-3/serial', 'FREE\n')
+        self.assertIn(port + 'another disk says the same serial number.', self.ctl('policy', 'sda', 'usb-storage').stderr)
+        self.assertNotIn(port, self.ctl('policy', 'sde', 'usb-storage').stderr)
+        self.tree.write(f'{BUS}/2-1/serial', '\n')
+        self.assertIn(port + 'the disk says no serial number.', self.ctl('policy', 'sda', 'usb-storage').stderr)
 
     def test_eject_held(self):
         "It is about to be mounted."
@@ -534,6 +552,7 @@ class Real(Contract, Machine):
                     ('*', 'usb-storage', False, 'config', [f'2-{i}:1.0' for i in range(4, 10)]), ('152d:0578', 'usb-storage', False, 'config', []),
                     ('1209:5a5a:BUSY', 'ignore', False, 'config', ['2-2:1.0'])]
         self.assertEqual(self.policies(), expected)
+        self.assertIn('* usb-storage uasd.conf 2-4:1.0 2-5:1.0 2-6:1.0 ', ' '.join(self.ctl('policy').stdout.split()))
         self.uasd = self.start_on_bus()
         self.assertEqual(self.policies(), expected)
         self.ctl('policy', '1209:5a5a:@0000:00:14.0/ss/7', 'auto')

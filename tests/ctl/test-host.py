@@ -186,9 +186,11 @@ class Host(unittest.TestCase):
 
     def test_many_refused(self):
         for args in (['-H', 'a,b', 'status'], ['-H', 'a,b', 'switch', 'sda'], ['-H', 'a,b', '--tree'], ['-H', 'a,', 'list'], ['-H', ',a', 'list'],
-                     ['-H', 'a,-oProxyCommand=reboot', 'list'], ['-H', 'a,b', '-o', 'nonsense'], ['-H', ','.join(['a'] * 257), 'list']):
+                     ['-H', 'a,-oProxyCommand=reboot', 'list'], ['-H', 'a,b', '-o', 'nonsense'], ['-H', 'a,b', '-o', ','.join(['id'] * 64)], ['-H', ','.join(['a'] * 257), 'list']):
             self.assertEqual(self.far(*args, code=2).stdout, '')
         self.assertFalse(os.path.exists(os.path.join(self.dir, 'ssh-asked')))
+        self.far('-H', 'a,b', '-o', ','.join(['id'] * 63), ssh=self.SOME)
+        self.far('-H', ','.join(['a'] * 256), ssh='exit 6', code=6)
 
     def test_usage(self):
         """A mistake is reported here, and ssh is not run. It would take -oProxyCommand= as an option."""

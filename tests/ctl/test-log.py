@@ -39,8 +39,8 @@ class Log(unittest.TestCase):
         return {'MESSAGE_ID': IDS[name], 'UASD_INTERFACE': interface, 'UASD_USB_ID': f'1209:5a5a:{serial}',
                 'MESSAGE': f'{interface} sda: text of {name}', 'PRIORITY': '5', **more}
 
-    def log(self, *args, code=0, talk=''):
-        p = self.tree.run('log', *args)
+    def log(self, *args, code=0, talk='', **more):
+        p = self.tree.run('log', *args, **more)
         self.assertEqual((p.returncode, p.stderr), (code, talk))
         return p.stdout.splitlines()
 
@@ -54,6 +54,44 @@ class Log(unittest.TestCase):
         os.makedirs(self.tree.path('run/systemd/journal'))
         other = '' if os.geteuid() == 0 else ' that this user may read (root and the group systemd-journal may)'
         self.log(talk=self.NO_JOURNAL.replace('journal', 'journal' + other) + 'uasctl: There are no events.\n')
+
+    @unittest.skipUnless(REMOTE and os.geteuid() == 0, 'no systemd-journal-remote, or not root')
+    def test_another_user(self):
+        "What this user cannot read is named, and who can."
+        os.chmod(self.tree.top, 0o755)
+        os.makedirs(self.tree.path('run/systemd/journal'))
+        nobody = {'user': 65534, 'group': 65534, 'extra_groups': []}
+        more = 'uasctl: Root and the group systemd-journal see more of the journal.\n'
+        self.tree.journal(self.ending('HELD'))
+        os.chmod(self.tree.path(f'var/log/journal/{MACHINE}/system.journal'), 0o644)
+        self.log('sda', **nobody)
+        self.log('sdb', talk=more + 'uasctl: There are no events.\n', **nobody)
+        self.log('sdb', talk='uasctl: There are no events.\n')
+        self.tree.write('etc/uasd/history', 'generation=1\n' + record('1209:5a5a:@0000:00:14.0/ss/2', 'passed', '2025-11-20T10:00:00Z'))
+        self.log('sdb', talk=more, **nobody)
+        self.log(**nobody)
+        os.chmod(self.tree.path('var/log/journal'), 0o700)
+        self.log('sdb', talk=self.NO_JOURNAL.replace('journal', 'journal that this user may read (root and the group systemd-journal may)'), **nobody)
+        os.chmod(self.tree.path('etc/uasd'), 0o700)
+        self.assertIn('uasctl: Cannot read the history: Permission denied\n', self.tree.run('log', **nobody).stderr)
+
+    @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
+    def test_absent(self):
+        "A disk that is not plugged in is known from the journal or from its policy, by its serial number or its whole name."
+        self.tree.journal(*(self.ending('HELD', serial=serial) for serial in ('GONE', 'GONE2', 'S1')))
+        for name, n in ('GONE', 1), ('gone2', 1), ('1209:5a5a:GONE', 1), ('S1', 1):
+            self.assertEqual(len(self.log(name)), n, name)
+        self.tree.write('etc/uasd/policy', '0bc2:ab38:KEPT=uas\n')
+        for name in 'KEPT', '0bc2:ab38:KEPT':
+            self.log(name, talk='uasctl: There are no events.\n')
+        for name in 'GON', 'ONE', '1209:5a5a:GON', '', 'ab38:KEPT':
+            self.log(name, code=4, talk=f"uasctl: There is no USB disk '{name}'; uasctl lists them.\n")
+
+    @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
+    def test_parts(self):
+        "A message in parts is put together, in the language of the reader."
+        self.tree.journal(self.ending('FAILED', UASD_PARTS='\u2402%s (step %s)\u241fit failed\u241fbind\u2403'))
+        self.assertEqual([line[35:] for line in self.log('sda')], ['it failed (step bind)'])
 
     def test_syslog(self):
         "Without journald it says where the messages of uasd are."

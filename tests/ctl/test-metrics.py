@@ -122,6 +122,9 @@ class Metrics(unittest.TestCase):
         self.assertEqual({dict(l)['event']: v for (n, l), v in m.items() if n == 'uasd_events_total'},
                          {**{name.lower().replace('_', '-'): 0 for name in ids}, 'switched': 2, 'rolled-back': 1})
         self.assertIn('uasd_events_total{event="switched"} 2\n', self.tree.run('metrics').stdout)
+        if os.geteuid() == 0:  # a user who may read none of it does not know that nothing happened
+            os.chmod(self.tree.top, 0o755)
+            self.assertNotIn('uasd_events_total', self.tree.run('metrics', user=65534, group=65534, extra_groups=[]).stdout)
 
     # For node_exporter
 
@@ -132,7 +135,7 @@ class Metrics(unittest.TestCase):
         self.two_disks()
         out = self.tree.path('out')
         os.mkdir(out)
-        os.umask(0o077)
+        self.addCleanup(os.umask, os.umask(0o077))
         p = self.textfile(out)
         self.assertEqual((p.returncode, p.stdout, p.stderr), (0, '', ''))
         self.assertEqual(os.listdir(out), ['uasd.prom'])
@@ -168,6 +171,10 @@ class Metrics(unittest.TestCase):
         self.assertEqual(os.listdir(out), ['uasd.prom'])
         with open(f'{out}/uasd.prom') as f:
             self.assertEqual(f.read(), 'old')
+        if os.geteuid() == 0:
+            os.chmod(self.tree.top, 0o755)
+            p = self.textfile(out, user=65534, group=65534, extra_groups=[])
+            self.assertEqual((p.returncode, p.stderr), (1, f'uasctl: Cannot write {out}/uasd.prom: Permission denied. Run it as root.\n'))
 
     def test_usage(self):
         for args in (['list', '--textfile=/tmp'], ['metrics', '--textfile'], ['metrics', '--textfile='], ['metrics', 'sda']):

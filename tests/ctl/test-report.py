@@ -105,14 +105,14 @@ class Report(unittest.TestCase):
         self.tree.write('usr/lib/os-release', 'PRETTY_NAME=Other\n')
         self.assertIn('        OS: Other\n', self.report()[1])
         self.tree.write('etc/os-release', 'NAME="X"\nPRETTY_NAME="Some \x1bOS 12"\nID=x\n')
-        self.tree.write('etc/uasd/uasd.conf', '[uasd]\nPolicy=usb-storage\nUnknown=usb-storage\nQuietSec=500ms\nHoldSec=5\nTrialSec=600\n'
+        self.tree.write('etc/uasd/uasd.conf', '[uasd]\nPolicy=usb-storage\nUnknown=usb-storage\nQuietSec=500ms\nHoldSec=5\nTrialSec=601\n'
                         '[Disk 1209:5a5a]\nPolicy=uas\n[Disk 1209:5a5b:PRIVATE9]\nPolicy=ignore\n')
         self.tree.write('usr/bin/systemctl', '#!/bin/sh\n[ "$*" = --version ] && printf "systemd 300 (300-1)\\n+PAM\\n"\n')
         os.chmod(self.tree.path('usr/bin/systemctl'), 0o755)
         for args, serial in ([], 'PRIVATE9'), (['--redact'], '(redacted)'):
             machine = self.report(*args)[1]
             self.assertIn('        OS: Some \\x1bOS 12\n', machine)
-            self.assertIn('  Settings: Policy=usb-storage, Unknown=usb-storage, QuietSec=500ms, HoldSec=5000ms\n'
+            self.assertIn('  Settings: Policy=usb-storage, Unknown=usb-storage, QuietSec=500ms, HoldSec=5000ms, TrialSec=601000ms\n'
                           '  Settings: [Disk 1209:5a5a] Policy=uas\n'
                           f'  Settings: [Disk 1209:5a5b:{serial}] Policy=ignore\n', machine + '\n')
             self.assertIn('   Manager: systemd 300 (300-1)\n', machine)

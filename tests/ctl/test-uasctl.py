@@ -539,6 +539,10 @@ class Monitor(Uasctl):
         while 'rolled back' not in said:
             said = p.stdout.readline()
         self.assertRegex(said, r'\(sdc\) changed: .*switch rolled back in step bind')
+        self.run_ctl('cancel', 'sdb')
+        while '(sdb)' not in said:
+            said = p.stdout.readline()
+        self.assertIn(' changed: state waiting -> settled, switch failed. ', said)
 
     def test_monitor_width(self):
         """No line is wider than the terminal."""
@@ -754,7 +758,8 @@ class Others(Uasctl):
             self.assertEqual((p.returncode, p.stderr.splitlines()[0]), (code, f'uasctl: the system bus (D-Bus) does not answer{more}'))
 
     def test_usage(self):
-        for args in (['nonsense'], ['trim', 'sda', '--tree'], ['--nonsense'], ['switch'], ['list', '--dry-run']):
+        for args in (['nonsense'], ['trim', 'sda', '--tree'], ['--nonsense'], ['switch'], ['list', '--dry-run'],
+                     ['inhibit'], ['inhibit', '--list', 'true'], ['inhibit', '--list', '--disk=sda'], ['inhibit', '--list', '--why=x']):
             p = self.run_ctl(*args, code=2)
             self.assertEqual(p.stdout, '')
             self.assertLess(len(p.stderr.splitlines()), 3)
