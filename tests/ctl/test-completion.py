@@ -81,6 +81,8 @@ class Completion(unittest.TestCase):
             self.tree.disk('2-1', 'sda', 'uas')
             self.tree.disk('1-1.4', 'sdb')
             self.tree.disk('1-2', 'sdc', None)
+            scsi = os.path.realpath(self.tree.path('sys/block/sda/device'))
+            self.tree.write(f'{scsi[:-1]}1/type', '0\n')  # a LUN without a block device
             for name, value in {'bInterfaceClass': '03', 'bInterfaceSubClass': '01'}.items():
                 self.tree.write(f'sys/bus/usb/devices/1-3:1.0/{name}', value + '\n')
         return {'2-1', 'sda', '1-1.4', 'sdb', '1-2', 'sdc'}

@@ -165,6 +165,9 @@ class PolicyKernel(unittest.TestCase):
         self.assertIn('quirk=1209:5a5a:u, by /etc/modprobe.d/a.conf, line 2: ignored: usb-storage has no parameter of that name. '
                       'Write: options usb-storage quirks=1209:5a5a:u', self.lines()[1])
         self.assertIn('line 3', self.shown('explain'))
+        quirks = json.loads(self.tree.run('explain', '--json', 'sda').stdout)['disks'][0]['quirks']
+        self.assertEqual([(one['file'], one['line']) for one in quirks], [('/etc/modprobe.d/a.conf', line) for line in (2, 3)])
+        self.assertIn('Write: options usb-storage quirks=1209:5a5a:u', self.shown('explain'))
 
     def test_two_in_modprobe(self):
         "The kernel uses only the last one."

@@ -232,6 +232,17 @@ class Report(unittest.TestCase):
         self.assertIn(' UASD_DB_3=good;0214-0214;', out)
         self.assertNotIn('UASD_DB_1', out)
         self.assertTrue(out.endswith('\t\tUS_FL_NO_REPORT_OPCODES | US_FL_NO_ATA_1X),\n'), out)
+        # Not those that no kernel knows, and not uasd's own.
+        self.tree.write('sys/module/usb_storage/parameters/quirks', '1209:5a5a:tzf\n')
+        self.assertEqual(self.tree.run('report', '--hwdb=sdb').stdout, out)
+        self.tree.write('sys/module/usb_storage/parameters/quirks', '1209:5a5a:u\n')
+        self.assertIn('US_FL_IGNORE_UAS', self.tree.run('report', '--hwdb=sdb').stdout)
+        inode = os.stat(self.tree.path('sys/module/usb_storage/parameters/quirks')).st_ino
+        self.tree.write('run/uasd/quirks', f'quirks=1209:5a5a:u\nparameter={inode}\n')
+        self.assertIn('unusual_uas.h needs no line for it. */', self.tree.run('report', '--hwdb=sdb').stdout)
+        # The first name of the board is the host.
+        self.tree.write('sys/firmware/devicetree/base/compatible', b'vendor,board\0vendor,chip\0')
+        self.assertIn(' UASD_DB_3=good;0214-0214;vendor,board;own history;', self.tree.run('report', '--hwdb=sdb').stdout)
 
     def test_hwdb_known(self):
         "The kernel has the letters already. Without a serial number the results are those of the port."
@@ -271,6 +282,13 @@ class Report(unittest.TestCase):
         self.assertEqual(self.tree.run('report', '--hwdb', 'sda').returncode, 1)
         self.history(*many[:8])
         self.assertEqual(self.tree.run('report', '--hwdb', 'sda').returncode, 0)
+        self.tree.write('run/udev/data/c189:132', 'E:UASD_DB_1=good;*;*;Somebody;2025-01\n')
+        self.assertEqual(self.tree.run('report', '--hwdb', 'sda').stderr, 'uasctl: An entry has room for 8 statements, and 1209:5a5a has more.\n')
+        if os.geteuid() == 0:
+            os.chmod(self.tree.top, 0o755)
+            os.chmod(self.tree.path('etc/uasd'), 0o700)
+            p = self.tree.run('report', '--hwdb', 'sda', user=65534, group=65534, extra_groups=[])
+            self.assertEqual((p.returncode, p.stdout, p.stderr.splitlines()[-1]), (1, '', 'uasctl: 2-1:1.0: cannot read its history: Permission denied'))
 
     def test_usage(self):
         self.assertEqual(self.tree.run('report', 'sdq').returncode, 4)

@@ -4,6 +4,8 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import time
@@ -102,6 +104,34 @@ class Smart(unittest.TestCase):
         self.assertLess(time.monotonic() - begin, patience(15))
         self.assertEqual(p.returncode, 0)
         self.assertIn('not known: it did not answer in time (smartctl -d sntrealtek', p.stdout)
+
+    @unittest.skipUnless(ROOT, 'not root')
+    def test_gone(self):
+        "It is unplugged while its type is looked up. Another disk may have its name."
+        self.tree.disk('2-2', 'sdb', serial='S2')
+        link = self.tree.path('sys/class/block/sda')
+        for lookup in f'rm {link}', f'ln -sfn {os.path.realpath(self.tree.path("sys/class/block/sdb"))} {link}':
+            self.smartctl(ATA, lookup=lookup)
+            self.assertIn('    Health: sda: not known: it has gone (smartctl', self.tree.run('status', '-q', 'sda').stdout)
+
+    @unittest.skipUnless(ROOT, 'not root')
+    def test_several_luns(self):
+        "Each is asked, up to the first one that does not answer."
+        first = os.path.relpath(os.path.realpath(self.tree.path('sys/block/sda/device')), self.tree.top)
+        scsi = first[:-1] + '1'
+        shutil.copytree(self.tree.path(first), self.tree.path(scsi), symlinks=True)
+        os.rename(self.tree.path(f'{scsi}/block/sda'), self.tree.path(f'{scsi}/block/sdy'))
+        os.unlink(self.tree.path(f'{scsi}/block/sdy/device'))
+        self.tree.link(f'{scsi}/block/sdy/device', scsi)
+        self.tree.write(f'{scsi}/block/sdy/dev', '65:128\n')
+        os.rename(self.tree.path(f'{scsi}/scsi_disk/3:0:0:0'), self.tree.path(f'{scsi}/scsi_disk/3:0:0:1'))
+        for folder in 'block', 'class/block':
+            self.tree.link(f'sys/{folder}/sdy', f'{scsi}/block/sdy')
+        for answer, both in (ATA, ['sda', 'sdy']), ('', ['sda']):
+            self.smartctl(answer)
+            smart = json.loads(self.tree.run('status', '-q', '--json', 'sda').stdout)['disks'][0]['smart']
+            self.assertEqual([one['name'] for one in smart], both)
+            self.assertEqual(re.findall(r'(?m)^ +Health: (\w+): ', self.tree.run('status', '-q', 'sda').stdout), both)
 
     @unittest.skipUnless(ROOT, 'not root')
     def test_floods_and_dies(self):

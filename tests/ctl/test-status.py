@@ -38,13 +38,32 @@ class Status(unittest.TestCase):
         self.tree.disk('2-1', 'sda', 'uas', serial='S1', counts=COUNTS)
         self.tree.disk('1-1', 'sdb', serial='S2', counts={'iorequest_cnt': 16, 'ioerr_cnt': 0})
         self.tree.disk('1-2', 'sdc', serial='S3')
+        self.tree.disk('1-3', 'sdd', serial='S4', counts={'iorequest_cnt': 7})
         self.assertEqual(self.disk('sda')['commands'], [{'name': 'sda', 'sent': 0x1234, 'done': 0x1230, 'failed': 5, 'timed_out': 3}])
         self.assertEqual(self.disk('sdb')['commands'], [{'name': 'sdb', 'sent': 16, 'done': None, 'failed': 0, 'timed_out': None}])
         self.assertIn('  Commands: sda: 4660 since the driver took it; 5 failed, 3 timed out\n', self.text('sda'))
         self.assertIn('  Commands: sdb: 16 since the driver took it; 0 failed\n', self.text('sdb'))
         self.assertNotIn('Commands', self.text('sdc'))
-        self.assertEqual(self.text().count('Commands'), 2)
-        self.assertEqual(len(json.loads(self.tree.run('status', '--json').stdout)['disks']), 3)
+        self.assertIn('  Commands: sdd: 7 since the driver took it\n', self.text('sdd'))
+        self.assertEqual(self.text().count('Commands'), 3)
+        self.assertEqual(len(json.loads(self.tree.run('status', '--json').stdout)['disks']), 4)
+
+    def test_kernel_without_uas(self):
+        "The configuration of the kernel tells whether its usb-storage leaves disks to uas. An option that is off is a comment."
+        self.tree.disk('2-1', 'sda')
+        on, off = '# Linux\nCONFIG_USB_UAS=m\n', '# Linux\n# CONFIG_USB_UAS is not set\nCONFIG_USB=y\n'
+        either = "No table, rule or quirk keeps the disk off uas. Either a switch has moved it to usb-storage, or this kernel's usb-storage is built " \
+                 'without UAS support (CONFIG_USB_UAS).'
+        without = 'It chooses usb-storage: its usb-storage is built without UAS support (CONFIG_USB_UAS).'
+        for path, text, said in ((None, None, either), ('boot/config-6.1.0-test', on, 'It chooses uas. A switch has moved'),
+                                 ('boot/config-6.1.0-test', off, without), ('usr/lib/modules/6.1.0-test/config', off, without),
+                                 ('usr/lib/modules/6.1.0-test/config', on, 'It chooses uas'), ('boot/config-6.1.0', off, either)):
+            if path:
+                self.tree.write(path, text)
+            shown = ' '.join(self.tree.run('explain', 'sda').stdout.split())
+            self.assertIn(' Kernel: ' + said, shown, path)
+            if path:
+                os.unlink(self.tree.path(path))
 
     def test_no_choice(self):
         "A disk that does not offer UAS gets no advice about uas, and no row that compares the drivers."

@@ -731,6 +731,9 @@ class Others(Uasctl):
             self.assertEqual(self.asked(), f'{verb.capitalize()} 2-1:1.0')
             self.run_ctl(verb, 'sdf', code=8)
             self.assertEqual(self.asked(), f'{verb.capitalize()} 2-6:1.0')
+        self.run_ctl('switch', 'sdb', 'uas', code=3)
+        self.run_ctl('cancel', 'sdb')
+        self.assertIn('\n      Last: it was cancelled\n', self.run_ctl('status', 'sdb').stdout)
 
     def test_no_daemon(self):
         self.assertIn('uasd is not running', self.run_ctl('list').stderr)
