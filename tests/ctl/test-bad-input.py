@@ -142,9 +142,11 @@ class BadInput(unittest.TestCase):
                 self.wrong(verb, value, 'sda', code=2, says=f'The disk comes first: uasctl {verb} sda {value}')
                 if 'usb-storage' in words[1]:
                     self.wrong(verb, 'sda', 'BOT', code=2, says=f'uasctl {verb} sda usb-storage')
+                else:
+                    self.assertNotIn('usb-storage', self.wrong(verb, 'sda', 'BOT', code=2).stderr)
         for words, says in (['nonsense'], 'uasctl --help lists them'), (['nonsense', 'sda'], 'uasctl --help'), ([''], 'uasctl --help'), \
                 (['lst'], "Did you mean 'list'?"), (['LIST'], "Did you mean 'list'?"), (['staust', 'sda'], "Did you mean 'status'?"), \
-                (['wiat'], "Did you mean 'wait'?"), (['ust'], 'lists them'), \
+                (['wiat'], "Did you mean 'wait'?"), (['ust'], 'lists them'), (['sdcard'], 'lists them'), (['sdaa'], 'uasctl status sdaa'), \
                 (['help', 'swich'], "Did you mean 'switch'?"), (['version'], 'uasctl --version'), (['sda'], 'uasctl status sda'), (['2-1'], 'uasctl status 2-1'), \
                 (['/dev/sdb1'], 'uasctl status /dev/sdb1'):
             self.wrong(*words, code=2, says='There is no verb')

@@ -110,6 +110,8 @@ class Completion(unittest.TestCase):
             self.assertEqual(self.bash(verb, 'sda', ''), more or self.values(verb), verb)
             self.assertEqual(self.bash(verb, 'sda', 'uas', ''), more)
         self.assertEqual(self.bash('nonsense', ''), set())
+        self.assertEqual(self.bash('nonsense', 'x', ''), set())
+        self.assertEqual((self.bash('log', '-n5', 's'), self.bash('log', '-n', 's')), ({d for d in disks if d[0] == 's'}, set()))
         self.assertEqual((self.bash('help', ''), self.bash('help', 'lo'), self.bash('help', 'log', '')), (set(self.verbs), {'log'}, set()))
         self.assertEqual(self.bash('list', '--json', '=', ''), {'short', 'pretty'})
         self.assertEqual(self.bash('switch', '--wait', '=', '5', 'sda', 'us'), {'usb-storage'})

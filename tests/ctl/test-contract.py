@@ -425,7 +425,7 @@ class Real(Contract, Machine):
         self.assertIn('usb-storage.quirks=1209:5a5a:u', p.stdout)
         asked = terminal.first([self.tree.program, self.tree.top, 'reset', 'sda'], dict(os.environ, **self.env), 80, b'[y/N] ')
         self.assertIn('Undo all of that?', asked)
-        for typed, text, status in (b'\n', 'Nothing was changed.', 1), (b'no\n', 'Nothing was changed.', 1), (b'Yes\n', 'nothing is set for it any more.', 0):
+        for typed, text, status in (b'\n', 'Nothing was changed.', 1), (b'no\n', 'Nothing was changed.', 1), (b'\4', 'Nothing was changed.', 1), (b'Yes\n', 'nothing is set for it any more.', 0):
             self.assertEqual(self.kept(), before)
             shown = terminal.run([self.tree.program, self.tree.top, 'reset', 'sda'], dict(os.environ, **self.env), 80, typed=typed)
             self.assertIn(text, shown[0])
@@ -664,7 +664,8 @@ for links in "$TREE/sys/block" "$TREE/sys/class/block"; do rm "$links/sda"; ln -
         self.assertEqual(holder.stdout.readline(), 'begun\n')
         self.assertIn('uasd switches it by itself. To cancel', self.switch_code(3, 'sda', 'uas').stderr)
         self.assertRegex(self.ctl('list', 'sda').stdout, r'(?m) waiting: inhibited +2-1$')
-        self.ctl('switch', 'sdb', 'usb-storage', '--dry-run')
+        for disk in 'sda', 'sdb':
+            self.ctl('switch', disk, 'usb-storage', '--dry-run')
         holder.communicate('go\n')
         self.ctl('wait', 'sda', '--wait=20')
         self.assertEqual(self.one('sda')['driver'], 'uas')

@@ -115,6 +115,8 @@ class Host(unittest.TestCase):
             self.assertTrue(os.path.exists(program))
             out, status = terminal.run([*self.here, '-H', 'nas', 'list', *args], env, 80)
             self.assertEqual((out.split(), status), ([word], 0))
+        out, status = terminal.run(['sh', '-c', '"$@" | cat', 'sh', *self.here, '-H', 'nas', 'list'], env, 80)
+        self.assertEqual((out.split(), status), (['-T'], 0))
 
     def test_fails(self):
         """The status of ssh itself is no status of uasctl."""
@@ -183,6 +185,10 @@ class Host(unittest.TestCase):
         p = self.far('-H', 'a,b', 'list', '--no-legend', ssh='printf "hello\\nx\\ty\\t\\n"')
         self.assertEqual(p.stdout, '')
         self.assertIn('uasctl: a: hello\n', p.stderr)
+        p = self.far('-H', 'a,b', 'list', '--no-legend', ssh='printf "1\t2\t3\t4\t5\t6\t7\t8\t\n"')  # a column more
+        self.assertEqual((p.stdout, p.stderr.count('uasctl: b: 1')), ('', 1))
+        for text in '{"disks": 7}', '{"version": 1}', '[]', 'no JSON', '':
+            self.assertEqual(json.loads(self.far('-H', 'a,b', '--json', ssh=f"echo '{text}'").stdout), {'version': 1, 'disks': [], 'no_answer': []})
 
     def test_many_refused(self):
         for args in (['-H', 'a,b', 'status'], ['-H', 'a,b', 'switch', 'sda'], ['-H', 'a,b', '--tree'], ['-H', 'a,', 'list'], ['-H', ',a', 'list'],

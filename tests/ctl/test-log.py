@@ -165,6 +165,8 @@ class Log(unittest.TestCase):
         lines = self.log('-q')
         self.assertEqual(len(lines), 1)
         self.assertNotRegex(lines[0], '[\x00-\x1f]')
+        self.tree.write('etc/uasd/history', 'generation=1\n' + record('1209:5a5a:OLD@p', 'passed', '1969-12-31T23:59:59Z') + record('1209:5a5a:NOWHERE', 'passed', '-'))
+        self.assertRegex('\n'.join(self.log('-q')), r'^-  +on record +1209:5a5a:OLD at p: passed[^\n]*$')
 
     def test_usage(self):
         for args, talk in ((['--since=soon'], 'is no time'), (['--since='], 'is no time'), (['--since=2026-13-01'], 'is no time'),
@@ -223,6 +225,13 @@ class Log(unittest.TestCase):
         self.assertEqual([line[35:] for line in self.log('sda', '--all')], ['2-1:1.0 sda: text of WAITING', *wanted])
         self.assertEqual(len(self.log()), 4)  # the other disk still waits
         self.assertEqual(len(json.loads('\n'.join(self.log('sda', '--json')))['events']), 4)
+
+    @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
+    def test_waits_of_others(self):
+        "What came of a wait is at the same port, and names its disk."
+        self.tree.journal(self.ending('WAITING'), self.ending('SWITCHED', '2-4:1.0'), *({'MESSAGE_ID': IDS[name], 'MESSAGE': name, **more}
+                          for more in ({}, {'UASD_USB_ID': 'x'}, {'UASD_INTERFACE': '2-1:1.0'}) for name in ('WAITING', 'SWITCHED')))
+        self.assertEqual([line[21:29].strip() for line in self.log()], ['waiting', 'switched'] * 4)
 
     @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
     def test_who_asked(self):

@@ -12,7 +12,7 @@ import sys
 import unittest
 
 import openmetrics
-from tree import REMOTE, Tree
+from tree import BOOT, REMOTE, Tree
 
 PROGRAM = sys.argv[1]
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -111,6 +111,8 @@ class Metrics(unittest.TestCase):
         m = self.metrics()
         self.assertEqual(self.value(m, 'uasd_quirks_used_bytes'), 23)
         self.assertEqual(self.value(m, 'uasd_quirks_size_bytes'), 127)
+        os.unlink(self.tree.path('sys/module/usb_storage/parameters/quirks'))  # no usb-storage
+        self.assertFalse([n for n, _ in self.metrics() if n.startswith('uasd_quirks')])
 
     @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')
     def test_events(self):
@@ -122,6 +124,10 @@ class Metrics(unittest.TestCase):
         self.assertEqual({dict(l)['event']: v for (n, l), v in m.items() if n == 'uasd_events_total'},
                          {**{name.lower().replace('_', '-'): 0 for name in ids}, 'switched': 2, 'rolled-back': 1})
         self.assertIn('uasd_events_total{event="switched"} 2\n', self.tree.run('metrics').stdout)
+        os.unlink(self.tree.path('proc/sys/kernel/random/boot_id'))
+        self.assertNotIn('uasd_events_total', self.tree.run('metrics').stdout)
+        self.tree.write('proc/sys/kernel/random/boot_id', 'f' * 8 + BOOT[8:] + '\n')
+        self.assertIn('uasd_events_total{event="switched"} 0\n', self.tree.run('metrics').stdout)
         if os.geteuid() == 0:  # a user who may read none of it does not know that nothing happened
             os.chmod(self.tree.top, 0o755)
             self.assertNotIn('uasd_events_total', self.tree.run('metrics', user=65534, group=65534, extra_groups=[]).stdout)

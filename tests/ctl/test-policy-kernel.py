@@ -127,6 +127,8 @@ class PolicyKernel(unittest.TestCase):
         os.rename(self.tree.path('boot/firmware/cmdline.txt'), self.tree.path('etc/kernel/cmdline'))
         self.assertIn('Next boot: /etc/kernel/cmdline has the entry. After the tool that makes the boot entries and a restart '
                       'the disk starts on usb-storage.', self.shown('status'))
+        self.tree.write('etc/kernel/cmdline', f'{line} usb-storage.quirks=1209:5a5a:f\n')  # another letter
+        self.assertIn('Next boot: Nothing yet', self.shown('status'))
 
     def test_root_in_initramfs(self):
         "The record of the disk is in the initramfs, which keeps it off uas."
@@ -135,6 +137,8 @@ class PolicyKernel(unittest.TestCase):
             self.tree.write(path, RECORD)
         self.assertIn('Next boot: The initramfs has the record of this disk, and starts it on usb-storage.', self.shown('status'))
         self.tree.write('run/uasd/initramfs', '')
+        self.assertIn('Next boot: Nothing yet', self.shown('status'))
+        os.unlink(self.tree.path('run/uasd/initramfs'))  # none with uasd's hook has started this machine
         self.assertIn('Next boot: Nothing yet', self.shown('status'))
 
     def test_boot_partition(self):

@@ -187,8 +187,9 @@ class PolicyWrite(unittest.TestCase):
             self.put(text, GRUB)
             self.refused(why)
         self.put(GRUB_TEXT % '', GRUB)
-        self.tree.write('etc/default/grub.d/50-cloud.cfg', 'GRUB_CMDLINE_LINUX_DEFAULT="a"\nGRUB_CMDLINE_LINUX="b"\n')
-        self.refused('grub.d')
+        for more in 'GRUB_CMDLINE_LINUX="b"', 'GRUB_CMDLINE_LINUX_DEFAULT="usb-storage.quirks=1:2:u"':
+            self.tree.write('etc/default/grub.d/50-cloud.cfg', f'GRUB_CMDLINE_LINUX_DEFAULT="a"\n{more}\n')
+            self.refused('grub.d')
         self.tree.write('etc/default/grub.d/50-cloud.cfg', 'GRUB_CMDLINE_LINUX_DEFAULT="a"\n')
         self.tree.write('etc/default/grub.d/50-cloud.cfg.old', 'GRUB_CMDLINE_LINUX="b"\n')  # GRUB does not read it
         self.changed(GRUB_TEXT % WORD)
@@ -217,6 +218,8 @@ class PolicyWrite(unittest.TestCase):
         self.put(LINE + '\n')
         self.tree.write('etc/kernel/postinst.d/z50-raspi-firmware', '#!/bin/sh\n. /etc/default/raspi-extra-cmdline\n')
         self.refused('raspi-firmware')
+        self.tree.write('etc/kernel/postinst.d/z50-raspi-firmware', '#!/bin/sh\n')
+        self.changed(f'{LINE} {WORD}\n')
 
     def test_word_from_elsewhere(self):
         "This boot has the word, and the file does not."
@@ -310,14 +313,24 @@ class PolicyWrite(unittest.TestCase):
         "The machine has booted with other words: the change would have no effect, so another file is taken, or none."
         self.put(f'{LINE} elevator=noop\n')
         self.refused('without some of its words')
-        self.boots('q')
-        self.refused('without some of its words')
+        self.put(f'{LINE} elevator=noop\n', 'boot/cmdline.txt')
+        self.assertIn(' /boot/firmware/cmdline.txt is not changed: ', self.policy('sda', 'usb-storage', code=1).stderr)
+        os.unlink(self.tree.path('boot/cmdline.txt'))
+        for booted, text in (f'{LINE} quiet=1', f'{LINE} quiet'), (f'{LINE} quiet', f'{LINE} quiet=1'), (f'{LINE} quiet=2', f'{LINE} quiet=1'), ('q', LINE):
+            self.boots(booted)
+            self.put(text + '\n')
+            self.refused('without some of its words')
         self.boots()
+        self.put(f'{LINE} elevator=noop\n')
         self.put(LINE + '\n', 'etc/kernel/cmdline')
         self.changed(f'{LINE} {WORD}\n')
         os.unlink(self.tree.path('etc/kernel/cmdline'))
         self.put(f'{LINE} console=serial0,115200\n')  # the firmware of a Raspberry Pi tells the kernel the name of the port
         self.changed(f'{LINE} console=serial0,115200 {WORD}\n')
+        for number in 0, 1:
+            self.put(f'{LINE} console=serial{number},115200\n')
+            self.changed(f'{LINE} console=serial{number},115200 {WORD}\n')
+        self.put(f'{LINE} console=serial0,115200\n')
         for text, why in (('[all]\nos_prefix=current/\n', 'os_prefix'), ('cmdline=other.txt\n', 'another file'), ('#cmdline=a.txt\ncmdline=cmdline.txt\n', None)):
             self.tree.write('boot/firmware/config.txt', text)
             if why:
@@ -331,6 +344,9 @@ class PolicyWrite(unittest.TestCase):
         self.put(GRUB_TEXT % '', GRUB)
         self.boots(LINE)
         self.refused('GRUB has not started this machine')
+        self.boots(f'initrd=x BOOT_IMAGE=/vmlinuz quiet {LINE}')
+        self.changed(GRUB_TEXT % WORD)
+        self.boots(LINE)
         self.put(LINE + '\n', 'etc/kernel/cmdline')
         self.changed(f'{LINE} {WORD}\n')
 
@@ -363,6 +379,7 @@ class PolicyWrite(unittest.TestCase):
         for mounts, records, policy, wanted in ((root, '', '', None), ('', '1209:5a5a:S1@0000:00:14.0/ss/1', '', None),
                                                 (root, '152d:0578:S2@0000:00:14.0/ss/2', '', None),
                                                 (root, '', '1209:5a5a:S1=usb-storage\n', None),
+                                                (root, '1209:5a5a:S1@0000:00:14.0/ss/1', '1209:5a5a:S1=uas force\n', None),
                                                 (root, '1209:5a5a:S1@0000:00:14.0/ss/1', '', f'{LINE} {WORD}\n')):
             self.tree.write('proc/1/mountinfo', mounts or '20 1 9:0 / / rw - ext4 /dev/vda rw\n')
             self.tree.write('etc/uasd/history', 'generation=1\n' + (records + record if records else ''))
@@ -377,6 +394,10 @@ class PolicyWrite(unittest.TestCase):
                       'UAS failed on 2026-11-20: it failed (firmware 2.14, Linux 6.1.0-test).', said.stderr)
         self.assertIn('To undo it: uasctl forget 2-1\nuasctl: and then: uasctl policy --kernel --write 2-1 auto\n', said.stderr)
         self.assertEqual(self.policy().stdout, '')  # a second time nothing changes
+        self.put(f'{LINE}\n')
+        said = self.policy('--dry-run')
+        self.assertEqual((said.stdout.splitlines()[-1], said.stderr, self.read()), (f'+{LINE} {WORD}', '', f'{LINE}\n'))
+        self.put(wanted)
         self.assertEqual(self.read(), wanted)
         self.put(f'{LINE}\n')  # an update of the system
         self.policy()

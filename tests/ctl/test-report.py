@@ -104,6 +104,8 @@ class Report(unittest.TestCase):
         self.assertNotIn('        OS:', machine)
         self.tree.write('usr/lib/os-release', 'PRETTY_NAME=Other\n')
         self.assertIn('        OS: Other\n', self.report()[1])
+        self.tree.write('etc/os-release', 'NAME=X\n')
+        self.assertNotIn('        OS:', self.report()[1])
         self.tree.write('etc/os-release', 'NAME="X"\nPRETTY_NAME="Some \x1bOS 12"\nID=x\n')
         self.tree.write('etc/uasd/uasd.conf', '[uasd]\nPolicy=usb-storage\nUnknown=usb-storage\nQuietSec=500ms\nHoldSec=5\nTrialSec=601\n'
                         '[Disk 1209:5a5a]\nPolicy=uas\n[Disk 1209:5a5b:PRIVATE9]\nPolicy=ignore\n')
@@ -122,7 +124,8 @@ class Report(unittest.TestCase):
             with open(NAMES) as f:
                 switched = re.search(r'MESSAGE_SWITCHED "(\w+)"', f.read())[1]
             self.tree.journal({'MESSAGE_ID': switched, 'MESSAGE': 'of PRIVATE', 'UASD_USB_ID': '1209:5a5a:PRIVATE1', 'UASD_STEP': 'x'},
-                              {'MESSAGE_ID': switched, 'MESSAGE': 'of PRIVATE', 'UASD_USB_ID': 'PRIVATE'})
+                              {'MESSAGE_ID': switched, 'MESSAGE': 'of PRIVATE', 'UASD_USB_ID': 'PRIVATE'},
+                              {'MESSAGE_ID': switched, 'MESSAGE': 'of PRIVATE', 'UASD_STEP': 'x'})
         # Texts of uasd, files of the administrator, and a process.
         self.tree.write('etc/uasd/history', 'generation=1\n' + ''.join(
             f'1209:5a5a:PRIVATE{i}@0000:00:14.0/ss/2=state=distrusted firmware=0214 kernel=6.1.0-test boot=- date=2025-11-20T15:45:0{i}Z '
@@ -159,7 +162,10 @@ class Report(unittest.TestCase):
                           for i in (2, 3)])
         if REMOTE:
             self.assertEqual([e.split('  ', 1)[1] for e in events if 'switched' in e],
-                             ['switched, 1209:5a5a:SERIAL-1, step x: (redacted)', 'switched, (redacted): (redacted)'])
+                             ['switched, 1209:5a5a:SERIAL-1, step x: (redacted)', 'switched, (redacted): (redacted)', 'switched, step x: (redacted)'])
+        # That the running system is on a disk is no secret.
+        self.tree.write('proc/1/mountinfo', '20 1 8:0 / / rw - ext4 /dev/sda rw\n30 20 8:0 / /PRIVATE rw - ext4 /dev/sda rw\n')
+        self.assertEqual([one['where'] for one in self.report('--redact')[2][0]['busy'] if one['kind'] == 'mount'][:2], ['/', '(redacted)'])
 
     def said(self, subsystem, device, text, **more):
         return {'_TRANSPORT': 'kernel', '_KERNEL_SUBSYSTEM': subsystem, '_KERNEL_DEVICE': device, 'MESSAGE': text, **more}
@@ -168,6 +174,7 @@ class Report(unittest.TestCase):
     def test_kernel(self):
         """Kernel messages about these ports and about the hosts of both drivers, from this boot, and from the kernel itself."""
         other = {'_BOOT_ID': 'f' * 32}
+        self.tree.disk('2-3', 'sdc', serial='usb')  # too short to be anything but a word
         self.tree.journal(
             self.said('usb', 'c189:132', 'usb 2-1: new SuperSpeed USB device'), self.said('usb', 'c189:132', 'usb 2-1: SerialNumber: PRIVATE1'),
             self.said('usb', 'c189:132', 'usb 2-1: Product: Phone of PRIVATE'), self.said('usb', 'c189:132', 'usb 2-1: SerialNumber: 7'),
@@ -177,7 +184,9 @@ class Report(unittest.TestCase):
             self.said('scsi', '+scsi:5:0:0:0', 'sd 5:0:0:0: tag#1 uas_eh_abort_handler'), self.said('scsi', '+scsi:6:0:0:0', 'sd 6:0:0:0: of SATA'),
             self.said('scsi', '+scsi:target3:0:0', 'scsi target3:0:0: now'), self.said('scsi', '+scsi:5:0:0:0', 'sd 5:0:0:0: it is xPRIVATE2x'),
             self.said('scsi', '+scsi:host99999', 'scsi host99999: uas'), self.said('scsi', '+scsi:5:0:0:0', 'sd 5:0:0:0: before', **other),
-            self.said('scsi', '+scsi:5:0:0:0', 'sd 5:0:0:0: forged', _TRANSPORT='syslog'), self.said('net', '+usb:2-1:1.0', 'usb 2-1: of a network'))
+            self.said('scsi', '+scsi:5:0:0:0', 'sd 5:0:0:0: forged', _TRANSPORT='syslog'), self.said('net', '+usb:2-1:1.0', 'usb 2-1: of a network'),
+            {'_TRANSPORT': 'kernel', '_KERNEL_SUBSYSTEM': 'usb', 'MESSAGE': 'usb 2-1: of no device'},
+            {'_TRANSPORT': 'kernel', '_KERNEL_SUBSYSTEM': 'usb', '_KERNEL_DEVICE': '+usb:2-1:1.0'})
         at = '2025-11-23 12:13:'
         lines = [SAID, f'{at}21  usb 2-1: new SuperSpeed USB device', f'{at}22  usb 2-1: SerialNumber: PRIVATE1', f'{at}23  usb 2-1: Product: Phone of PRIVATE',
                  f'{at}24  usb 2-1: SerialNumber: 7', f'{at}27  usb-storage 2-2:1.0: \\x1b[31mred', f'{at}29  scsi host5: uas',

@@ -153,6 +153,9 @@ class Screens(unittest.TestCase):
         shown = self.screen('list -o PRODUCT,DRIVER', 20)
         self.assertRegex(shown, r'\nPRODUCT: *\n      Maker Disk\n DRIVER: *\033\[33m\n      usb-storage!\n\033\[0m\nPRODUCT:')
         self.assertEqual(shown.count('\033'), 2)
+        shown = self.screen('list -o DISK,VERDICT', 120)
+        self.assertIn('\033[31mbad!', shown)
+        self.assertEqual(shown.count('!'), 1)
 
 
 unittest.main(argv=sys.argv[:1])

@@ -98,6 +98,13 @@ class Status(unittest.TestCase):
         self.assertEqual(re.findall('(?m)^    Driver: (.*)', shown), ['uas on host3', 'usb-storage, slower than uas', 'usbfs', 'none on host3'])
         self.assertIn('     Disks: sda 1M, LUN 0\n            (no block device) 0B, LUN 1\n', shown)
         self.assertIn('\n2 hints: uasctl status 2-2 sdd\n', self.tree.run('list').stdout)
+        tree = self.tree.run('list', '--tree', '--no-legend', '-o', 'DISK,SIZE,LINK', 'sda').stdout
+        self.assertEqual([line.split()[1:] for line in tree.splitlines()[1:]], [['1M', '5', 'Gbit/s'], ['1M']])
+        self.assertIn('--all prints everything.', self.tree.run('status').stdout)
+        self.assertNotIn('--all prints everything.', self.tree.run('status', '--no-legend').stdout)
+        self.assertIn('  Protocol: 08:06:62, 4 endpoints; UAS\n', self.text('sda'))
+        os.unlink(self.tree.path(f'{DEVICES}/2-1/2-1:1.0/bNumEndpoints'))
+        self.assertIn('  Protocol: UAS\n', self.text('sda'))
         self.tree.programs('journalctl')
         os.makedirs(self.tree.path('run/systemd/system'))
         self.assertRegex(self.tree.run('explain', 'sdd').stdout, r'^● 2-4:1.0 \(sdd\) has no driver. It should be on uas.\n(?s:.*)\n +journalctl -k --grep 2-4\n')
@@ -273,6 +280,9 @@ class Status(unittest.TestCase):
                 ('/etc/fstab', '/seq', '/dev/disk/by-diskseq/7-part3', 'changes with every switch', None),
                 ('/etc/crypttab', 'crypt', '/dev/disk/by-id/ata-X-part2', driver, 'PARTUUID=4455-02')]
         self.assertEqual([tuple(n[k] for k in ('file', 'where', 'name', 'why', 'instead')) for n in self.disk('sda')['names']], want)
+        self.tree.write(f'{DEVICES}/2-1/serial', 'RIAL\n')  # too short: it may be in the name of any disk
+        self.assertEqual([n['where'] for n in self.disk('sda')['names']], ['/mnt/a b', 'none', '/seq', 'crypt'])
+        self.tree.write(f'{DEVICES}/2-1/serial', 'SERIAL77\n')
         line = f'     Names: /etc/fstab, /mnt/a b: /dev/disk/by-id/wwn-0x5000-part1 {driver}. Better: UUID=0011-2233\n'
         self.assertIn(line, self.text())
         self.assertIn(line, self.tree.run('explain', '-q', 'sda').stdout)

@@ -721,6 +721,8 @@ class Others(Uasctl):
         of_switch = self.run_ctl('switch', '--help').stdout
         self.assertEqual(of_switch, self.run_ctl('help', 'switch').stdout)
         self.assertIn('--dry-run', of_switch)
+        self.assertIn('DISK is ', of_switch)
+        self.assertNotIn('DISK', self.run_ctl('help', 'metrics').stdout)
         self.assertNotIn('--since', of_switch)
         self.assertEqual(tree.run('help', 'bench').stdout, tree.run('bench', '--help').stdout)
 
