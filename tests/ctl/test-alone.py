@@ -57,8 +57,7 @@ class Alone(unittest.TestCase):
         self.switch('STEP prepare 1', 'STEP claim 2', 'END 0 verify moved from usb-storage to uas')
         said = self.run_ctl('switch', 'sda', 'uas')
         self.assertRegex(self.asked(), r'^--machine --attachment=2-5\S* 2-1:1.0 uas$')
-        self.assertIn('2-1:1.0 (sda): from usb-storage to uas, until it is unplugged.', said)
-        self.assertIn('2-1:1.0 (sda): moved from usb-storage to uas', said)
+        self.assertEqual(said, 'uasctl: 2-1:1.0 (sda): from usb-storage to uas, until it is unplugged. uasctl: 2-1:1.0 (sda): moved from usb-storage to uas')
         self.assertRegex(self.marks(), '(?m)^OVERRIDE=uas$')
         # Already so: nothing runs, and it is recorded.
         self.run_ctl('switch', 'sda', 'usb-storage')
