@@ -7,7 +7,7 @@ import os
 import sys
 import unittest
 
-from tree import Tree
+from tree import PIPES, Tree
 
 PROGRAM = sys.argv[1]
 RECORD = ('generation=1\n1209:5a5a:S1@0000:00:14.0/ss/1=state=distrusted firmware=0214 kernel=6.1.0-test boot=- date=2026-11-20T15:45:07Z '
@@ -169,6 +169,8 @@ class PolicyKernel(unittest.TestCase):
         self.assertIn('quirk=1209:5a5a:u, by /etc/modprobe.d/a.conf, line 2: ignored: usb-storage has no parameter of that name. '
                       'Write: options usb-storage quirks=1209:5a5a:u', self.lines()[1])
         self.assertIn('line 3', self.shown('explain'))
+        self.assertIn('quirks=1209:5a5a:u, by /etc/modprobe.d/a.conf, line 3: ignored: usb-storage has no parameter of that name. '
+                      'Write: options usb-storage quirks=1209:5a5a:u\n', self.lines()[1])
         quirks = json.loads(self.tree.run('explain', '--json', 'sda').stdout)['disks'][0]['quirks']
         self.assertEqual([(one['file'], one['line']) for one in quirks], [('/etc/modprobe.d/a.conf', line) for line in (2, 3)])
         self.assertIn('Write: options usb-storage quirks=1209:5a5a:u', self.shown('explain'))
@@ -181,8 +183,15 @@ class PolicyKernel(unittest.TestCase):
         self.assertEqual(lines[1], 'options usb-storage quirks=0bc2:ab38:f,152d:0578:u')
         self.assertIn('The kernel uses only the last quirks= of modprobe.d. Delete the one in /etc/modprobe.d/a.conf, line 1.', said)
         self.assertEqual(said.count('Delete the one'), 1)
+        self.bad()
+        said = self.lines()[1]
+        self.assertIn('One of the two places is enough. ', said)
+        self.assertNotIn('already has', said)
         self.tree.write('proc/cmdline', 'usb-storage.quirks=0781:5580:u\n')  # overrules both
-        self.assertNotIn('Delete the one', self.lines()[1])
+        said = self.lines()[1]
+        self.assertIn('The kernel command line already has usb-storage.quirks=. Change it there: it overrules modprobe.d.', said)
+        self.assertNotIn('Delete the one', said)
+        self.assertNotIn('One of the two', said)
 
     def test_full(self):
         "An entry for which there is no room in one place."
@@ -211,7 +220,17 @@ class PolicyKernel(unittest.TestCase):
         self.conf('Policy=usb-storage', '[Disk 1209:5a5a:S2]', 'Policy=uas')
         out, said = self.lines()
         self.assertEqual(out, [])
-        self.assertIn('1209:5a5a is left out, although S1 should be on usb-storage', said)
+        self.assertIn('1209:5a5a is left out, although S1 should be on usb-storage: another disk of this model should not, and the kernel', said)
+        self.tree.disk('2-3', 'sdc', serial='S3', ids=(0x152d, 0x0578))  # of another model
+        self.assertEqual(self.lines()[1].count('is left out'), 1)
+        # Without BOT it has no driver but uas.
+        for port, said in ('2-3', 'another disk of this model'), ('2-2', 'a plugged-in disk of this model speaks only UAS, and would have no driver.'):
+            path = f'sys/bus/usb/devices/{port}/descriptors'
+            with open(self.tree.path(path), 'rb') as f:
+                device = f.read(18)
+            self.tree.write(path, device + bytes([9, 2, 18 + len(PIPES), 0, 1, 1, 0, 0x80, 50, 9, 4, 0, 0, 4, 8, 6, 0x62, 0]) + PIPES)
+            self.assertIn('1209:5a5a is left out, although S1 should be on usb-storage: ' + said, self.lines()[1])
+            self.conf('Policy=usb-storage')
 
     def test_same_serial(self):
         "Two with the same serial number: each has its own policy, by its port."
