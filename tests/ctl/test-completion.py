@@ -60,6 +60,17 @@ class Completion(unittest.TestCase):
         lines = re.findall(r'(?m)^\*([a-z]+)\*(.*)$', manual.split('# VERBS')[1].split('\n# ')[0])
         self.assertEqual({verb: rest.replace('*', '').strip() for verb, rest in lines}, self.verbs)
 
+    def test_manual_verbs(self):
+        "An option that only some verbs accept has these verbs in its paragraph."
+        told = read('man/uasctl.1.scd').split('# OPTIONS')[1].split('\n# ')[0]
+        takes = {}
+        for names, text in re.findall(r'(?m)^(\*-.*)\n((?:\t.*\n)+)', told):
+            verbs = {verb for phrase in re.findall(r'With\s([^:]*):', text) for verb in re.findall(r'\*([a-z]+)(?: [^*]*)?\*', phrase)}
+            for option in re.findall(r'\*(--?[a-zA-Z-]+)\*', names):
+                for verb in verbs - {'bench'}:
+                    takes.setdefault(verb, set()).add(option)
+        self.assertEqual(takes, {verb: options for verb, options in self.of_verb.items() if options and verb != 'bench'})
+
     # bash
 
     def bash(self, *words):
