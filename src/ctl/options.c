@@ -185,7 +185,7 @@ static int options_getopt(int argc, char **argv, const char *letters, struct opt
         int c;
 
         optind = 0;
-        while ((c = next_option(argc, argv, letters)) >= 0) {
+        while ((c = next_option(argc, argv, letters)) != -1) {
                 const struct ctl_option *row = row_of(c);
 
                 if (!row)
@@ -201,7 +201,7 @@ int options_first_word(int argc, char **argv)
 {
         optind = 0;
         opterr = 0;
-        while (next_option(argc, argv, "+" LETTERS) >= 0)
+        while (next_option(argc, argv, "+" LETTERS) != -1)
                 ;
         opterr = 1;
         return optind;

@@ -154,10 +154,21 @@ class Lease(unittest.TestCase):
             while not answer['lost'] and answer['disk']:
                 answer = self.order(p, 'look')
             self.assertEqual((answer['lost'], answer['disk'] is not None), (lost, there), disk)
-            self.assertEqual(self.order(p, 'look')['lost'], lost)
+            self.assertEqual([self.order(p, word)['lost'] for word in ('read', 'look', 'read')], [lost] * 3, disk)
             self.end(p)
             if disk != 'sdh':
                 self.called(f'LeaseEnded {interface}')
+
+    def test_lost_in_a_switch(self):
+        self.start()
+        p, _ = self.begin('sdh')
+        p.stdin.write('uas\n')
+        p.stdin.flush()
+        self.called('Switch 2-8:1.0 uas')
+        self.daemon.send_signal(signal.SIGUSR1)
+        answer = json.loads(p.stdout.readline())
+        self.assertEqual((answer['code'], answer['text'], answer['lost']), (1, 'uasd is not there any more', True))
+        self.end(p)
 
     def test_signs(self):
         """Lines of the kernel that are about this disk and show a fault, from the order on."""

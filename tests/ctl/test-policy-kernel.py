@@ -175,12 +175,31 @@ class PolicyKernel(unittest.TestCase):
         self.assertEqual([(one['file'], one['line']) for one in quirks], [('/etc/modprobe.d/a.conf', line) for line in (2, 3)])
         self.assertIn('Write: options usb-storage quirks=1209:5a5a:u', self.shown('explain'))
 
+    def test_quirk(self):
+        "The entry that decides, and how to remove it. Each other one, with its letters and the reason that it does not count."
+        parameter = 'sys/module/usb_storage/parameters/quirks'
+        where = "the kernel command line in the boot loader's configuration, and restart. Or: uasctl policy 2-1 uas"
+        self.tree.write('proc/cmdline', 'usb-storage.quirks=1209:5a5a:u\n')
+        self.tree.write(parameter, '1209:5a5a:u\n')
+        shown = self.tree.run('explain', 'sda').stdout
+        self.assertIn(f' To change: Remove 1209:5a5a:u from {where}\n     State: settled. uasd would switch it to usb-storage, but is not running.\n', shown)
+        self.assertTrue(shown.endswith('\n\n    Quirks: 1209:5a5a:u, by the kernel command line: in force\n'), shown)
+        self.tree.write('proc/cmdline', 'usb-storage.quirks=1209:5a5a:f usb-storage.quirks=1209:5a5a:fu\n')
+        self.tree.write(parameter, '1209:5a5a:fu\n')
+        shown = self.tree.run('explain', 'sda').stdout
+        self.assertIn(f' To change: Remove 1209:5a5a:fu from {where}\n', shown)
+        letter = ' ' * 12 + 'f: the kernel does not send REPORT SUPPORTED OPERATION CODES (uas only)\n'
+        self.assertTrue(shown.endswith(f'\n\n    Quirks: 1209:5a5a:fu, by the kernel command line: in force\n{letter}{" " * 12}1209:5a5a:f, by the kernel command line: '
+                                       f'overruled: only the last quirks= counts, that of the kernel command line\n{letter}{" " * 12}'
+                                       'Put all entries into that one string: uasctl policy --kernel prints it.\n'), shown)
+
     def test_two_in_modprobe(self):
         "The kernel uses only the last one."
         for name, entry in ('a', '0bc2:ab38:f'), ('b', '152d:0578:u'):
             self.tree.write(f'etc/modprobe.d/{name}.conf', f'options usb-storage quirks={entry}\n')
         lines, said = self.lines()
         self.assertEqual(lines[1], 'options usb-storage quirks=0bc2:ab38:f,152d:0578:u')
+        self.assertNotIn('no entry to add', said)
         self.assertIn('The kernel uses only the last quirks= of modprobe.d. Delete the one in /etc/modprobe.d/a.conf, line 1.', said)
         self.assertEqual(said.count('Delete the one'), 1)
         self.bad()

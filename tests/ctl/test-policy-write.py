@@ -191,6 +191,7 @@ class PolicyWrite(unittest.TestCase):
             self.tree.write('etc/default/grub.d/50-cloud.cfg', f'GRUB_CMDLINE_LINUX_DEFAULT="a"\n{more}\n')
             self.refused('grub.d')
         self.tree.write('etc/default/grub.d/50-cloud.cfg', 'GRUB_CMDLINE_LINUX_DEFAULT="a"\n')
+        self.tree.write('etc/default/grub.d/51-empty.cfg', '')
         self.tree.write('etc/default/grub.d/50-cloud.cfg.old', 'GRUB_CMDLINE_LINUX="b"\n')  # GRUB does not read it
         self.changed(GRUB_TEXT % WORD)
 

@@ -118,6 +118,8 @@ class Report(unittest.TestCase):
                           '  Settings: [Disk 1209:5a5a] Policy=uas\n'
                           f'  Settings: [Disk 1209:5a5b:{serial}] Policy=ignore\n', machine + '\n')
             self.assertIn('   Manager: systemd 300 (300-1)\n', machine)
+        self.tree.write('usr/bin/systemctl', '#!/bin/sh\necho systemd 300\nexit 1\n')
+        self.assertNotIn('Manager:', self.report()[1])
 
     def test_redacted(self):
         if REMOTE:
@@ -142,9 +144,11 @@ class Report(unittest.TestCase):
             os.symlink(f'mnt:[{namespace}]', self.tree.path(f'proc/{pid}/ns/mnt'))
         self.tree.write('proc/4711/mountinfo', '31 20 8:0 / /PRIVATE rw - ext4 /dev/sda rw\n')
         self.tree.write('proc/4711/comm', 'PRIVATE\n')
+        self.tree.write('proc/4711/cgroup', '0::/system.slice/PRIVATE.service\n')
         text, _, disks, _ = self.report()
         if os.geteuid() == 0:  # only root sees the processes of others
-            self.assertIn(('mnt:[2]', 'PRIVATE', '/PRIVATE'), [(b.get('namespace'), b.get('command'), b['where']) for b in disks[0]['busy']])
+            self.assertIn(('mnt:[2]', 'PRIVATE', '/PRIVATE', 'PRIVATE.service'),
+                          [(b.get('namespace'), b.get('command'), b['where'], b.get('unit')) for b in disks[0]['busy']])
         for private in ('busy: PRIVATE has it', '/etc/modprobe.d/PRIVATE.conf'):
             self.assertIn(private, text)
         text, machine, disks, events = self.report('--redact')

@@ -87,7 +87,8 @@ class Smart(unittest.TestCase):
         for answer, line, passed, temperature, why in (
                 (ATA, 'passed, 34 °C', True, 34, None), (NVME, 'FAILED: back up its data now, -3 °C', False, -3, None),
                 (dict(HEAD, smart_status={'passed': True}), 'passed', True, None, None),
-                (dict(HEAD, temperature={'current': 40}), '40 °C', None, 40, None),
+                *((dict(HEAD, temperature={'current': warm}), f'{warm} °C', None, warm, None) for warm in (40, 999, -273)),
+                *((dict(HEAD, temperature={'current': odd}), 'not known: ' + silent, None, None, silent) for odd in (1000, -274)),
                 (ASLEEP, 'not known: ' + sleeps, None, None, sleeps),
                 *((bad, 'not known: ' + silent, None, None, silent) for bad in NONSENSE)):
             self.smartctl(answer)

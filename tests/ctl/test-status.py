@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """uasctl status for machines in a folder: the condition of a disk."""
 
+import calendar
 import json
 import os
 import pwd
@@ -144,6 +145,15 @@ class Status(unittest.TestCase):
         self.assertEqual(p.returncode, 3, p)
         self.assertEqual(re.findall(r'(?m)^uasctl: /etc/uasd/uasd.conf:(\d): ', p.stderr), ['2', '3'])
 
+    def test_held(self):
+        "When the hold ends, and how long that is."
+        self.tree.disk('2-1', 'sda')
+        self.tree.write('etc/uasd/uasd.conf', '[uasd]\nPolicy=uas\n')
+        self.tree.write('run/uasd/hold/2-1:1.0', f'BUSNUM=2\nDEVNUM=5\nDEADLINE={int((time.clock_gettime(time.CLOCK_BOOTTIME) + 115) * 1e6)}\n')
+        until, left = re.findall(r'(?m)^      Held: until (\S+ \S+) \((.*) left\)$', self.text('sda'))[0]
+        self.assertEqual(left, '2 min')
+        self.assertLess(abs(calendar.timegm(time.strptime(until, '%Y-%m-%d %H:%M:%S')) - time.time() - 115), 50)
+
     def test_link(self):
         self.tree.disk('1-1', 'sdb', speed=480)
         link = self.disk('sdb')['link']
@@ -168,6 +178,8 @@ class Status(unittest.TestCase):
             command = re.search(f'(echo [0-9]+) >/{path} #', said).group(1)
             self.tree.write(path, command.split()[1] + '\n')
         self.assertNotIn('Gentler', self.tree.run('explain', 'sda').stdout)
+        self.tree.write(second, '2\n')
+        self.assertIn(f'   Gentler: echo 1 >/{second} # now 2; ', self.tree.run('explain', 'sda').stdout)
         self.tree.write(second, '30\n')
         self.tree.write('etc/uasd/uasd.conf', '')
         self.assertNotIn('Gentler', self.tree.run('explain', 'sda').stdout)
