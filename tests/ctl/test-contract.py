@@ -437,6 +437,10 @@ class Real(Contract, Machine):
         with open(self.tree.path('boot/firmware/cmdline.txt')) as f:
             self.assertEqual(f.read(), command_line)
         self.assertIn('nothing is set for it.', self.ctl('reset', 'sda').stderr)
+        # It does not ask where nobody sees the question.
+        self.ctl('policy', 'sda', 'usb-storage')
+        shown = terminal.run(['sh', '-c', '"$@" 2>/dev/null', 'sh', self.tree.program, self.tree.top, 'reset', 'sda'], dict(os.environ, **self.env), 80, typed=b'\n')
+        self.assertEqual((shown[1], self.one('sda')['policy']), (0, 'auto'), shown)
 
     def test_reset_of_failures(self):
         "reset also ends what uasd and a cancelled switch have left."

@@ -29,9 +29,9 @@ static void times(void **state)
         static const struct {
                 usec_t seconds;
                 const char *text;
-        } rows[] = {{0, "0 s"},         {59, "59 s"},      {60, "1 min"},    {61, "2 min"},
-                    {7199, "120 min"},  {7200, "2 h"},     {172799, "48 h"}, {172800, "2 days"},
-                    {259199, "2 days"}, {259200, "3 days"}};
+        } rows[] = {{0, "0 s"},         {59, "59 s"},       {60, "1 min"},     {61, "2 min"},
+                    {7199, "120 min"},  {7200, "2 h"},      {7201, "3 h"},     {172799, "48 h"},
+                    {172800, "2 days"}, {259199, "2 days"}, {259200, "3 days"}};
         char text[32];
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++)

@@ -253,6 +253,8 @@ class Freeing(unittest.TestCase):
         none = ['No command is known that frees %s.']
         for table, where, wanted in ((ours % top + theirs % ('/mnt/f', '/dev/sda'), top, none),  # FUSE lets a user name the source
                                      (ours.replace('/dev/sda', 'none') % top, top, none),
+                                     # It is mounted there twice.
+                                     (ours % '/mnt' + ours.replace('31', '33') % '/mnt', '/mnt', ['umount %s']),
                                      # Another file system is mounted over it, or below it.
                                      (ours % '/mnt' + theirs % ('/mnt', '/dev/sdy'), '/mnt', none),
                                      (theirs % ('/mnt', '/dev/sdy') + ours % '/mnt', '/mnt', ['umount %s'])):
