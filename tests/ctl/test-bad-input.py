@@ -233,6 +233,11 @@ class BadInput(unittest.TestCase):
             self.wrong('--json', 'bench', '--history', code=77, says='The package uasd-bench has it, the bundle does not.')
         finally:
             os.rename(path + '-not', path)
+        os.chmod(path, 0o644)
+        try:
+            self.wrong('bench', 'sda', code=1, says='/uasctl-bench: Permission denied')
+        finally:
+            os.chmod(path, 0o755)
 
     def test_not_permitted(self):
         """A user without permission gets an error that names the authority. Reading is permitted."""
@@ -297,6 +302,8 @@ class BadInput(unittest.TestCase):
         for version, words, says in (('ends', ['policy'], 'uasd does not answer any more.'), ('leaves', ['policy'], 'uasd is not there any more.'),
                                      ('leaves', ['inhibit', '--list'], 'uasd is not there any more.'),
                                      ('leaves', ['switch', 'sda', 'uas'], 'uasd is not there any more.'),
+                                     ('leaves', ['wait', 'sda'], 'uasd is not there any more.'),
+                                     ('leaves', ['lease', 'sda'], 'uasd is not there any more.'),
                                      ('policies', ['policy'], 'Cannot read the policies: Bad message')):
             with self.subTest(version=version, words=words):
                 self.start(version)

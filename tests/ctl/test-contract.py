@@ -632,6 +632,22 @@ class Real(Contract, Machine):
         self.assertIn('To cancel: uasctl cancel 2-2', said)
         self.assertNotIn('as soon as it is free', said)
 
+    def test_next_boot(self):
+        "A disk of the system waits for usb-storage. Only for one without the root a command helps: it is moved before it is mounted."
+        self.end()
+        os.unlink(self.tree.path('sys/bus/usb/devices/2-2:1.0/driver'))
+        self.tree.link(f'{BUS}/2-2/2-2:1.0/driver', 'sys/bus/usb/drivers/uas')
+        self.conf('[uasd]\nQuietSec=0\nUnknown=usb-storage\n[Disk 1209:5a5a:BUSY]\nPolicy=uas\n')
+        with open(self.tree.path('sys/class/block/sdb/dev')) as f:
+            number = f.read().strip()
+        self.uasd = self.start_on_bus()
+        for where, said in (('/', 'Nothing yet: it starts on uas again.'),
+                            ('/boot', 'It starts on uas, and uasd moves it before it is mounted. To change that: uasctl policy --kernel --write 2-2 usb-storage')):
+            os.unlink(self.tree.path('proc/1/mountinfo'))
+            self.tree.write('proc/1/mountinfo', f'20 1 {number} / {where} rw - ext4 /dev/sdb rw\n')
+            until(lambda: f'uasctl: Next boot: {said}\n' in self.ctl('policy', 'sdb', 'usb-storage').stderr, 'its users are known', 10)
+            self.ctl('policy', 'sdb', 'auto')
+
     def test_renamed(self):
         "The kernel gives the disk another name on its new driver."
         rename = """cd "$TREE/sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/host3/target3:0:0/3:0:0:0/block"

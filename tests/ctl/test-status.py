@@ -319,6 +319,9 @@ class Status(unittest.TestCase):
             self.assertIn('There are no USB disks.', p.stderr)
             p = self.tree.run(verb, 'sda')
             self.assertEqual((p.returncode, p.stdout), (4, ''))
+        shutil.rmtree(self.tree.path('sys'))
+        p = self.tree.run('list')
+        self.assertEqual((p.returncode, p.stdout, p.stderr), (1, '', 'uasctl: Cannot open /sys: No such file or directory\n'))
 
 
 unittest.main(argv=sys.argv[:1])

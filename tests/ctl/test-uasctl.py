@@ -474,6 +474,14 @@ class Switches(Uasctl):
         self.run_ctl('switch', 'sdb', 'uas', '--wait', call='Switch 2-2:1.0 uas')
         self.run_ctl('switch', 'sdb', 'usb-storage', '--wait=10')
 
+    def test_users_unknown(self):
+        "A dry run says so: the disk counts as in use."
+        self.start()
+        os.unlink(self.there.path('proc/1/mountinfo'))
+        said = self.run_ctl('switch', '--dry-run', 'sda', 'uas', code=3).stderr
+        self.assertIn('would be switched from usb-storage to uas as soon as nothing uses it', said)
+        self.assertIn('uasctl:   Cannot find its users: No such file or directory\n', said)
+
     def test_switch_fails(self):
         self.start()
         p = self.run_ctl('switch', 'sdc', 'uas', code=7)
