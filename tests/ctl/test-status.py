@@ -8,10 +8,12 @@ import os
 import pwd
 import re
 import shutil
+import subprocess
 import sys
 import time
 import unittest
 
+from patience import patience, process_state, until
 from tree import Tree
 
 PROGRAM = sys.argv[1]
@@ -153,6 +155,20 @@ class Status(unittest.TestCase):
         until, left = re.findall(r'(?m)^      Held: until (\S+ \S+) \((.*) left\)$', self.text('sda'))[0]
         self.assertEqual(left, '2 min')
         self.assertLess(abs(calendar.timegm(time.strptime(until, '%Y-%m-%d %H:%M:%S')) - time.time() - 115), 50)
+
+    def test_wait_gone(self):
+        "A disk that is unplugged while it is held ends the wait."
+        self.tree.disk('2-1', 'sda')
+        self.tree.write('etc/uasd/uasd.conf', '[uasd]\nNonsense=1\nPolicy=uas\n')
+        self.tree.write('run/uasd/hold/2-1:1.0', f'BUSNUM=2\nDEVNUM=5\nDEADLINE={int((time.clock_gettime(time.CLOCK_BOOTTIME) + 290) * 1e6)}\n')
+        p = subprocess.Popen([PROGRAM, self.tree.top, 'wait', 'sda'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             env=dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS='unix:path=/nonexistent/bus', LC_ALL='C.UTF-8'))
+        self.addCleanup(lambda: (p.kill(), p.communicate()))
+        while 'uasd.conf:2: ' not in p.stderr.readline():  # it reads the disks
+            self.assertIsNone(p.poll())
+        until(lambda: process_state(p.pid) == 'S', 'it waits')
+        os.unlink(self.tree.path('sys/bus/usb/devices/2-1:1.0'))
+        self.assertEqual((p.wait(patience()), p.stdout.read()), (4, ''))
 
     def test_link(self):
         self.tree.disk('1-1', 'sdb', speed=480)
