@@ -16,7 +16,8 @@
  * "methods" has no method. "older" has none either, and reports its version. "nothing" has not even
  * ListDisks. "words" reports an unknown state; "same" does too, and says that it is ours. "dies"
  * ends at the first call, or at that of the method in the second argument, and "hangs" does not
- * answer it. After ListDisks, "leaves" has no name any more. At ListPolicies "ends" ends, and
+ * answer it. After ListDisks, "leaves" has no name any more, and after the second one "twice". At
+ * ListPolicies "ends" ends, and
  * "policies" reports an unknown policy.
  *
  * SIGUSR1 is for the disk of the last switch or lease: what its part has for the middle of it.
@@ -569,6 +570,7 @@ static int on_list(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         int users, r = sd_bus_message_read(m, "b", &users);
+        static bool again;
 
         if (version_is("leaves"))
                 (void) sd_bus_release_name(bus, UASD_BUS_NAME);
@@ -592,6 +594,9 @@ static int on_list(sd_bus_message *m, void *data, sd_bus_error *e)
                 r = sd_bus_send(NULL, reply, NULL);
         for (size_t i = 0; i < ELEMENTSOF(disks); i++)
                 say_step(&disks[i]);
+        if (again && version_is("twice"))
+                (void) sd_bus_release_name(bus, UASD_BUS_NAME);
+        again = true;
         return r;
 }
 

@@ -304,6 +304,7 @@ class BadInput(unittest.TestCase):
                                      ('leaves', ['switch', 'sda', 'uas'], 'uasd is not there any more.'),
                                      ('leaves', ['wait', 'sda'], 'uasd is not there any more.'),
                                      ('leaves', ['lease', 'sda'], 'uasd is not there any more.'),
+                                     ('twice', ['wait', 'sdi'], 'uasd is not there any more.'),
                                      ('policies', ['policy'], 'Cannot read the policies: Bad message')):
             with self.subTest(version=version, words=words):
                 self.start(version)

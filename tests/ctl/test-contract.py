@@ -172,7 +172,7 @@ class Contract:
 
     def test_incapable(self):
         for force in [], ['--force']:
-            self.ctl('switch', 'sdd', 'uas', '--dry-run', *force, code=5)
+            self.assertNotIn('--force', self.ctl('switch', 'sdd', 'uas', '--dry-run', *force, code=5).stderr)
             self.refused(5, 'switch', 'sdd', 'uas', *force)
             self.refused(5, 'policy', 'sdd', 'uas', *force)
         self.switch_code(0, 'sdd', 'usb-storage')
@@ -181,7 +181,7 @@ class Contract:
         self.ctl('policy', 'sdd', 'usb-storage')
 
     def test_refused(self):
-        self.ctl('switch', 'sde', 'uas', '--dry-run', code=6)
+        self.assertIn('Use --force to override.', self.ctl('switch', 'sde', 'uas', '--dry-run', code=6).stderr)
         for verb in 'switch', 'policy':
             self.assertIn('Use --force to override.', self.refused(6, verb, 'sde', 'uas').stderr)
         self.assertEqual(self.ctl('policy', 'sde').stdout, 'auto\n')

@@ -226,6 +226,16 @@ class Status(unittest.TestCase):
         self.assertEqual(self.disk('sda')['trim'], [dict(one, used=True, kept=True, mode='unmap', max_bytes=2146435072, advice=None)])
         self.assertIn('TRIM: sda: in use under both drivers, because it is kept on.\n', self.text())
 
+    def test_used(self):
+        "The commands that free a disk are there only if its driver is not the one that it should have."
+        self.tree.disk('2-1', 'sda', 'uas')
+        self.tree.write('proc/1/mountinfo', '20 1 8:2 / / rw - ext4 /dev/sdz2 rw\n30 20 8:0 / /mnt rw - ext4 /dev/sda rw\n')
+        for policy, free in ('uas', False), ('usb-storage', True):
+            self.tree.write('etc/uasd/uasd.conf', f'[uasd]\nPolicy={policy}\n')
+            shown = self.text('sda')
+            self.assertIn('\n      Used: mounted on /mnt (sda)\n', shown)
+            self.assertEqual('\n   To free: umount /mnt\n' in shown, free, policy)
+
     def test_trim_without_udevd(self):
         "Only udev turns it on again. Where it does not run, the advice is not to ask it."
         self.tree.disk('2-1', 'sda', serial='S1')
