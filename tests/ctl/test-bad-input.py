@@ -146,7 +146,8 @@ class BadInput(unittest.TestCase):
                     self.assertNotIn('usb-storage', self.wrong(verb, 'sda', 'BOT', code=2).stderr)
         for words, says in (['nonsense'], 'uasctl --help lists them'), (['nonsense', 'sda'], 'uasctl --help'), ([''], 'uasctl --help'), \
                 (['lst'], "Did you mean 'list'?"), (['LIST'], "Did you mean 'list'?"), (['staust', 'sda'], "Did you mean 'status'?"), \
-                (['wiat'], "Did you mean 'wait'?"), (['ust'], 'lists them'), (['sdcard'], 'lists them'), (['sdaa'], 'uasctl status sdaa'), \
+                (['wiat'], "Did you mean 'wait'?"), (['ust'], 'lists them'), (['lxx'], 'lists them'), (['relxxxe'], 'lists them'), \
+                (['expxxin'], "Did you mean 'explain'?"), (['sdcard'], 'lists them'), (['sdaa'], 'uasctl status sdaa'), \
                 (['help', 'swich'], "Did you mean 'switch'?"), (['version'], 'uasctl --version'), (['sda'], 'uasctl status sda'), (['2-1'], 'uasctl status 2-1'), \
                 (['/dev/sdb1'], 'uasctl status /dev/sdb1'):
             self.wrong(*words, code=2, says='There is no verb')
