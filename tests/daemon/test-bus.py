@@ -161,6 +161,19 @@ class Daemon(Machine):
             'InterfacesAdded', ('running', '', ''), *steps, ('done', 'release', 'done'),
             ('JobRemoved', '2-1:1.0', 0, 'release', 'It is moved.'), 'InterfacesRemoved'])
 
+    def test_begins_again(self):
+        "A switch finds the disk in use, waits, and begins again: without the step that it had before."
+        self.plays_switch('for word; do interface=$target target=$word; done',
+                          'test "$(wc -l <"$TREE/calls")" -gt 1 || { echo "STEP claim 1"; echo "END 3 claim in use"; exit 3; }',
+                          'ln -sfn "$(realpath "$TREE/sys/bus/usb/drivers/$target")" "$TREE/sys/bus/usb/devices/$interface/driver"',
+                          'echo "END 0 release It is moved."')
+        self.both()
+        listener = self.listen()
+        path = self.switch()
+        self.assertEqual(self.told_of(listener, path), [
+            'InterfacesAdded', ('running', '', ''), ('running', 'claim', ''), ('waiting', '', ''), ('running', '', ''), ('done', 'release', 'done'),
+            ('JobRemoved', '2-1:1.0', 0, 'release', 'It is moved.'), 'InterfacesRemoved'])
+
     def test_rolled_back(self):
         self.warns('ROLLED_BACK')
         self.both()
