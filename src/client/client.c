@@ -33,9 +33,12 @@ static int open_remote(const struct client *c, enum remote_use use, bool users,
                        struct remote *ret_remote, struct courses *ret_courses)
 {
         char path[SOCKET_MAX];
+        int r = remote_open(private_socket(c, path), use, users,
+                            use == REMOTE_ORDER ? ORDER_USEC : GLANCE_USEC, ret_remote,
+                            ret_courses);
 
-        return remote_open(private_socket(c, path), use, users,
-                           use == REMOTE_ORDER ? ORDER_USEC : GLANCE_USEC, ret_remote, ret_courses);
+        /* A uasd that is off does not answer with a bus either. */
+        return r == -ENETDOWN && uasd_off(&c->roots) ? -ENOTCONN : r;
 }
 
 #define WHY_MAX 256
