@@ -816,7 +816,7 @@ class Deadlines(Uasctl):
         self.hangs_at('Get', 'inhibit', '--list')
 
     def test_hangs_at_an_order(self):
-        self.hangs_at('Switch', 'switch', 'sda', 'uas')
+        self.hangs_at('Switch', '--no-ask-password', 'switch', 'sda', 'uas')
 
     def test_stopped_bus(self):
         self.start()
