@@ -4,6 +4,7 @@ are those that src/ctl/complete.h describes."""
 
 import os
 from collections.abc import Sequence
+from itertools import pairwise
 
 from bench import kept, profile
 from bench.machine import Machine
@@ -32,7 +33,7 @@ def _find(word: str) -> Row | None:
 def _waiting(words: Sequence[str]) -> tuple[Row | None, list[str]]:
     """The option whose value is the last word, and the words that are no option's."""
     waits, free = None, []
-    for word, following in zip(words, words[1:]):
+    for word, following in pairwise(words):
         if word == '=':  # bash makes it a word of its own
             continue
         if waits:

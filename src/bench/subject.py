@@ -42,7 +42,7 @@ class Subject:
     writes: bool = False  # permitted
     lay_out: bool = False  # the file is empty and must be written before it is read
     remount: Remount | None = None
-    distrusted: bool = False  # uasd has distrusted the disk since its first view, or its last switch
+    distrusted: bool = False  # uasd has distrusted the disk since its first view or last switch
     history: str | None = None  # uasd's clause
     why: str = ''  # the reason why a switch failed
 
