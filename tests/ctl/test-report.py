@@ -42,11 +42,12 @@ class Report(unittest.TestCase):
 
     def test_all_of_it(self):
         text, machine, disks, events = self.report()
-        self.assertIn('uasd: does not answer', machine)
+        ours = self.tree.run('--version').stdout.split()[1]
+        self.assertIn(f'uasctl: {ours}\n', machine)
+        self.assertIn('uasd: does not answer\n', machine)
         self.assertIn('Kernel: usb-storage.quirks=152d:0578:u uasd.hold=0\n', machine)
         self.assertIn('System: Linux ' + os.uname().release, machine)
         self.assertEqual([d['serial'] for d in disks], ['PRIVATE1', 'PRIVATE2'])
-        self.assertEqual(disks[0]['busy'][0]['where'], '/media/PRIVATE/label')
         self.assertEqual(disks[0]['busy'][0]['where'], '/media/PRIVATE/label')
         self.assertEqual([re.findall(r'(?m)^ +(Disk|Bridge|Driver): (.*)$', s) for s in self.summaries],
                          [[('Disk', f'2-{i}:1.0 (sd{"ab"[i - 1]}) Maker Disk'), ('Bridge', f'1209:5a5a, firmware 2.14, verdict {verdict}'),
@@ -101,6 +102,7 @@ class Report(unittest.TestCase):
         """The software of the machine, and its settings."""
         machine = self.report()[1]
         self.assertIn('  Settings: (as by default)\n', machine + '\n')
+        self.assertIn(f'      Host: {os.uname().machine}\n', machine)
         self.assertNotIn('        OS:', machine)
         self.tree.write('usr/lib/os-release', 'PRETTY_NAME=Other\n')
         self.assertIn('        OS: Other\n', self.report()[1])
