@@ -400,7 +400,7 @@ static bool table_fit(struct libscols_table *t, const struct table_column *colum
                 if (!l.shown[i])
                         (void) scols_column_set_flags(c,
                                                       scols_column_get_flags(c) | SCOLS_FL_HIDDEN);
-                else if (columns[i].folds == FIT_SHORT)
+                else if (l.width[i] < l.whole[i] && columns[i].folds == FIT_SHORT)
                         cut_cells(t, c, l.width[i]);
                 else if (l.width[i] < l.whole[i])
                         fold_cells(t, c, l.width[i]);
