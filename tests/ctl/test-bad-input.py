@@ -62,11 +62,11 @@ class BadInput(unittest.TestCase):
         os.chmod(self.dir, 0o755)
         self.env = {'DBUS_SYSTEM_BUS_ADDRESS': privatebus.address(self.dir), 'TREE': self.tree.top}
 
-    def start(self, version=None):
+    def start(self, *version):
         bus = privatebus.start(self.dir)
         self.addCleanup(lambda: privatebus.kill(bus))
         self.calls = open(os.path.join(self.dir, 'calls'), 'w+')
-        daemon = subprocess.Popen([FAKE, *([version] if version else [])], env=dict(os.environ, **self.env), stdout=self.calls)
+        daemon = subprocess.Popen([FAKE, *version], env=dict(os.environ, **self.env), stdout=self.calls)
         self.addCleanup(lambda: (privatebus.kill(daemon), self.calls.close()))
         until(lambda: self.called() == ['ready'] or self.assertIsNone(daemon.poll()), 'it is ready')
 
@@ -300,7 +300,7 @@ class BadInput(unittest.TestCase):
 
     def test_daemon_goes(self):
         """After its first answer; or it does not answer as expected. There is no list instead of a wrong one."""
-        for version, words, says in (('ends', ['policy'], 'uasd does not answer any more.'), ('leaves', ['policy'], 'uasd is not there any more.'),
+        for version, words, says in (('dies ListPolicies', ['policy'], 'uasd does not answer any more.'), ('leaves', ['policy'], 'uasd is not there any more.'),
                                      ('leaves', ['inhibit', '--list'], 'uasd is not there any more.'),
                                      ('leaves', ['switch', 'sda', 'uas'], 'uasd is not there any more.'),
                                      ('leaves', ['wait', 'sda'], 'uasd is not there any more.'),
@@ -308,7 +308,7 @@ class BadInput(unittest.TestCase):
                                      ('twice', ['wait', 'sdi'], 'uasd is not there any more.'),
                                      ('policies', ['policy'], 'Cannot read the policies: Bad message')):
             with self.subTest(version=version, words=words):
-                self.start(version)
+                self.start(*version.split())
                 self.wrong(*words, code=1, says=says)
                 self.doCleanups()
                 self.setUp()
