@@ -10,7 +10,7 @@ import socket
 import subprocess
 import threading
 
-from machine import HELLO, INTERFACE, Machine, main, patience, until
+from machine import HELLO, INTERFACE, SWITCH, Machine, main, patience, until
 from tree import BOOT
 
 SCSI = INTERFACE + '/host3/target3:0:0/3:0:0:0'
@@ -396,6 +396,17 @@ class Requests(Machine):
         for target, force, mark in ('usb-storage', True, '1'), ('usb-storage', False, '1'), ('uas', False, '0'), ('usb-storage', False, '0'):
             self.ctl('switch', 'sdz', target, *(['--force'] if force else []), code=3 if target == 'usb-storage' else 0)
             self.assertEqual((self.mark('OVERRIDE'), self.mark('OVERRIDE_FORCED')), (target, mark), (target, force))
+
+    def test_not_started(self):
+        "uasd-switch cannot be started: the request has failed, and the next one is served."
+        self.warns('cannot start uasd-switch: No such file or directory', 'FAILED')
+        self.both()
+        os.unlink(self.tree.path('switch'))
+        self.assertRegex(self.ctl('switch', 'sdz', 'usb-storage', code=1).stderr, r'cannot start \S*/uasd-switch: No such file or directory')
+        self.assertEqual((self.disk()['driver'], self.disk()['state']), ('uas', 'failed'))
+        self.play(SWITCH)
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.driver_is('usb-storage')
 
     # Trials
 

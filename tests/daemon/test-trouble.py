@@ -451,7 +451,7 @@ class Trouble(Machine):
                 woken_before = self.wakes(daemon)
                 self.says(number + 1 + 14 * (driver != 'uas'), 0, 'audit: nothing', device='')
                 if driver == 'uas':
-                    until(lambda: self.wakes(daemon) > woken_before, 'it reads the message')
+                    until(lambda: self.wakes(daemon) > woken_before, 'it reads the message', 5)
                 else:
                     let_pass(0.1)
             woken[driver] = self.wakes(daemon) - before

@@ -24,13 +24,14 @@
  * uasd-switch, and itself as `uasd --event`. The file "modules" in the folder gets the modules that
  * uasd asks PID 1 to load. "journal" gets the messages to the journal: a line for each field, and
  * an empty line after each message. They also go to stderr. A line in the FIFO "uevents", if it
- * exists, is an event, "ACTION SUBSYSTEM NAME [INTERFACE]"; "lost" stands for lost events. While
- * the file "at-fsync" exists, each fsync makes the file "in-fsync" and waits until a test has
- * removed it. The file "looks" gets a byte for each quick look for users. With a file "no-uevents"
- * the kernel gives no events, with a file "no-fork" uasd gets no child. "pauses" gets each time
- * that uasd waits before a call, in msec. With a file "hurry" it waits 50 at most. The hwdb and
- * logind's "run/systemd/seats" are those of the folder. The user who runs the test is root for
- * uasd, on the bus and at the private socket.
+ * exists, is an event, "ACTION SUBSYSTEM NAME [INTERFACE]"; "lost" stands for lost events. "heard"
+ * gets each event in the order in which uasd takes them. While the file "at-fsync" exists, each
+ * fsync makes the file "in-fsync" and waits until a test has removed it. The file "looks" gets a
+ * byte for each quick look for users. With a file "no-uevents" the kernel gives no events, with a
+ * file "no-fork" uasd gets no child. "pauses" gets each time that uasd waits before a call, in
+ * msec. With a file "hurry" it waits 50 at most. The hwdb and logind's "run/systemd/seats" are
+ * those of the folder. The user who runs the test is root for uasd, on the bus and at the private
+ * socket.
  *
  * The linker replaces the functions that tests/daemon/meson.build names with --wrap.
  */
@@ -184,9 +185,10 @@ int __real_uevents_next(struct udev_monitor *m, struct uevent *ret);
 int __wrap_uevents_next(struct udev_monitor *m, struct uevent *ret);
 int __wrap_uevents_next(struct udev_monitor *m, struct uevent *ret)
 {
-        char line[128];
+        char line[128], path[PATH_MAX];
         size_t n = 0;
         int fifo = *fifo_of(m);
+        FILE *f;
 
         if (fifo < 0)
                 return __real_uevents_next(m, ret);
@@ -195,6 +197,12 @@ int __wrap_uevents_next(struct udev_monitor *m, struct uevent *ret)
         line[n] = '\0';
         if (n == 0)
                 return 0;
+        (void) snprintf(path, sizeof(path), "%s/heard", top);
+        f = fopen(path, "ae");
+        if (f) {
+                (void) fprintf(f, "%s\n", line);
+                (void) fclose(f);
+        }
         if (streq(line, "lost"))
                 return -ENOBUFS;
         *ret = (struct uevent){0};
