@@ -48,10 +48,14 @@ static int open_bus(const char *socket, struct awake deadline, sd_bus **ret)
         return 0;
 }
 
-/* The bus answers so if uasd ends before it has answered. To sd-bus that is -ETIMEDOUT. */
+/* The bus itself answers so if uasd is not on it, or ends before it has answered. To sd-bus the
+ * latter is -ETIMEDOUT. */
 static int if_ended(const sd_bus_error *e, int r)
 {
-        return sd_bus_error_has_name(e, SD_BUS_ERROR_NO_REPLY) ? -ENOTCONN : r;
+        return sd_bus_error_has_names(e, SD_BUS_ERROR_NO_REPLY, SD_BUS_ERROR_SERVICE_UNKNOWN,
+                                      SD_BUS_ERROR_NAME_HAS_NO_OWNER)
+                       ? -ENOTCONN
+                       : r;
 }
 
 static int remote_ask(sd_bus *bus, bool users, struct awake deadline, struct courses *ret)
@@ -161,15 +165,30 @@ static int each_inhibitor(struct remote *remote, inhibitor_fn *f, void *data)
         return r;
 }
 
-int remote_each_inhibitor(struct remote *remote, inhibitor_fn *f, void *data)
+static int member_error(int r)
 {
-        int r = each_inhibitor(remote, f, data);
-
         if (r == -EBADR)
                 return -ENOSYS;
         if (r < 0 && r != -ETIMEDOUT)
                 return -ENOTCONN;
         return r;
+}
+
+int remote_each_inhibitor(struct remote *remote, inhibitor_fn *f, void *data)
+{
+        return member_error(each_inhibitor(remote, f, data));
+}
+
+int remote_policies(struct remote *remote, sd_bus_message **ret_reply)
+{
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        int r = sd_bus_call_method(remote->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER,
+                                   "ListPolicies", &error, ret_reply, "");
+
+        r = if_ended(&error, r);
+        if (r < 0 && r != -EBADR && sd_bus_is_open(remote->bus)) /* the answer */
+                return r;
+        return member_error(r);
 }
 
 bool remote_version(struct remote *remote, char ret[static REMOTE_VERSION_MAX])

@@ -49,6 +49,9 @@ int remote_read(struct remote *remote, struct courses *ret);
  */
 typedef void inhibitor_fn(const char *disk, const char *who, const char *why, void *data);
 int remote_each_inhibitor(struct remote *remote, inhibitor_fn *f, void *data);
+/* Calls ListPolicies. The same errors, or that of uasd. */
+int remote_policies(struct remote *remote, sd_bus_message **ret_reply);
+
 /*
  * Calls a method of a disk, or of the manager. Returns 0, or a negative errno with the error set.
  * reply may be NULL.

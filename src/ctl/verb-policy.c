@@ -57,17 +57,14 @@ static int policies_read_reply(sd_bus_message *m, struct policy_rows *rows)
 static int read_remote(const struct ctl *c, struct remote *remote, struct policy_rows *ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        int r = sd_bus_call_method(remote->bus, UASD_BUS_NAME, UASD_BUS_PATH, UASD_BUS_MANAGER,
-                                   "ListPolicies", NULL, &reply, "");
+        int r = remote_policies(remote, &reply);
 
-        if (r == -EBADR)
+        if (r == -ENOSYS)
                 return source_lacks(remote, "ListPolicies");
+        if (r == -ETIMEDOUT || r == -ENOTCONN)
+                return source_lost(r);
         if (r >= 0)
                 r = policies_read_reply(reply, ret);
-        /* The bus reports a uasd that has ended as -ETIMEDOUT, and one that is not there as
-         * -EHOSTUNREACH. */
-        if (r == -ETIMEDOUT || r == -EHOSTUNREACH || (r < 0 && !sd_bus_is_open(remote->bus)))
-                return source_lost(r);
         if (r < 0)
                 return log_failure(UASD_EXIT_FAILED, "Cannot read the policies: %s", strerror(-r));
         return UASD_EXIT_OK;

@@ -300,11 +300,12 @@ class BadInput(unittest.TestCase):
 
     def test_daemon_goes(self):
         """After its first answer; or it does not answer as expected. There is no list instead of a wrong one."""
-        for version, words, says in (('dies ListPolicies', ['policy'], 'uasd does not answer any more.'), ('leaves', ['policy'], 'uasd is not there any more.'),
+        for version, words, says in (('dies ListPolicies', ['policy'], 'uasd is not there any more.'), ('leaves', ['policy'], 'uasd is not there any more.'),
                                      ('leaves', ['inhibit', '--list'], 'uasd is not there any more.'),
-                                     ('leaves', ['switch', 'sda', 'uas'], 'uasd is not there any more.'),
                                      ('leaves', ['wait', 'sda'], 'uasd is not there any more.'),
                                      ('leaves', ['lease', 'sda'], 'uasd is not there any more.'),
+                                     *(('leaves', [verb, 'sda', *more], 'uasd is not there any more.')
+                                       for verb, more in NEEDS_DAEMON.items() if verb not in CALLS_NOTHING),
                                      ('twice', ['wait', 'sdi'], 'uasd is not there any more.'),
                                      ('policies', ['policy'], 'Cannot read the policies: Bad message')):
             with self.subTest(version=version, words=words):
