@@ -87,18 +87,18 @@ static int child_on_output(sd_event_source *s, int fd, uint32_t revents, void *d
         return 0;
 }
 
-static void child_finish(struct child *c, bool exited, int status)
+static void child_finish(struct child *c, const siginfo_t *si)
 {
         if (c->ended)
-                c->ended(c->data,
-                         &(struct child_end){c->text, c->size, &c->outcome, exited, status});
+                c->ended(c->data, &(struct child_end){c->text, c->size, &c->outcome,
+                                                      si->si_code == CLD_EXITED, si->si_status});
         child_freep(&c);
 }
 
 static int child_on_end(sd_event_source *s, const siginfo_t *si, void *data)
 {
         (void) child_take_output(data);
-        child_finish(data, si->si_code == CLD_EXITED, si->si_status);
+        child_finish(data, si);
         return 0;
 }
 
@@ -221,6 +221,7 @@ void child_orphan(struct child *c)
 bool child_wait(struct child *c, usec_t deadline)
 {
         struct pollfd p = {.fd = c->out, .events = POLLIN};
+        siginfo_t si = {};
 
         while (!child_take_output(c)) {
                 usec_t now = now_monotonic();
@@ -230,7 +231,7 @@ bool child_wait(struct child *c, usec_t deadline)
                         return false;
         }
         c->end = sd_event_source_disable_unref(c->end);
-        (void) waitpid(c->pid, NULL, 0); /* it is about to exit */
-        child_finish(c, true, 0);
+        (void) waitid(P_PID, (id_t) c->pid, &si, WEXITED); /* it is about to exit */
+        child_finish(c, &si);
         return true;
 }
