@@ -5,6 +5,7 @@ import glob
 import importlib.machinery
 import importlib.util
 import os
+import tempfile
 import unittest
 from unittest import mock
 
@@ -24,6 +25,26 @@ class Rooms(unittest.TestCase):
         for room, (_goal, folders) in mutate.ROOMS.items():
             for folder in folders:
                 self.assertTrue(os.path.exists(os.path.join(TOP, "tests", folder, "meson.build")), (room, folder))
+
+
+class Scores(unittest.TestCase):
+    def test_below(self):
+        "A sample that may come from a room at its goal does not fail it."
+        for room, killed, survived, below in (("core", 20, 0, False), ("core", 19, 1, False), ("core", 12, 8, True),
+                                              ("ctl", 14, 6, False), ("ctl", 11, 9, True)):
+            self.assertEqual(mutate.below(room, killed, survived), below, (room, killed, survived))
+
+    def test_last(self):
+        with tempfile.NamedTemporaryFile("w") as record, mock.patch.object(mutate, "RECORD", record.name):
+            self.assertEqual(mutate.last_results("sys"), "")
+            record.write("2026-11-01\ta\tsys\t1\t0\t100\n")  # longer ago than the last ones
+            for commit, killed in ("b", 20), ("b", 19), ("c", 18), ("d", 20), ("d", 18):
+                record.write("2026-11-02\t%s\tsys\t1\t%d\t%d\n2026-11-02\ta\tctl\t1\t0\t20\n" % (commit, killed, 20 - killed))
+            record.flush()
+            self.assertEqual(mutate.last_results("sys"), "; 95 % of the last 100 at 3 commits")
+
+    def test_in_turn(self):
+        self.assertEqual(list(mutate.in_turn({"core": "abc", "ctl": "x"})), [("core", "a"), ("ctl", "x"), ("core", "b"), ("core", "c")])
 
 
 class Folder(unittest.TestCase):
