@@ -44,7 +44,9 @@ void listen_for_disks(struct transaction *t)
                         &t->events); /* on failure the disks are awaited only in sysfs */
 }
 
-int before_uas_comes(struct transaction *t)
+/* As soon as uas is loaded, it takes a disk without a driver. So the trial of such a disk is on
+ * record before. */
+static int before_uas_comes(struct transaction *t)
 {
         return t->to == DRIVER_UAS && !driver_registered(t) ? step_trial(t) : 0;
 }
@@ -58,13 +60,13 @@ int step_detach(struct transaction *t)
 {
         int r;
 
-        if (t->disk.n_luns > 0 || t->from == DRIVER_NONE)
+        if (t->disk.n_luns > 0)
                 return 0;
         r = may_begin(t);
         if (r < 0)
                 return r;
         r = before_uas_comes(t);
-        if (r < 0)
+        if (r < 0 || t->from == DRIVER_NONE)
                 return r;
         listen_for_disks(t);
         switch_hold_await(t);

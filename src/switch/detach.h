@@ -11,9 +11,6 @@ int may_begin(struct transaction *t);
 int will_move(struct transaction *t);
 /* From here on the events of new disks are kept. */
 void listen_for_disks(struct transaction *t);
-/* As soon as uas is loaded, it takes a disk without a driver. So the trial of such a disk is on
- * record before. */
-int before_uas_comes(struct transaction *t);
 /* Unbinds the driver of a disk that the kernel has not looked at yet. */
 int step_detach(struct transaction *t);
 /* Returns true after step_detach(), as long as no driver has the disk: no program knows of this

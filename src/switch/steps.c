@@ -154,11 +154,6 @@ static int step_prepare(struct transaction *t)
         char why[MODULE_WHY_MAX];
         int r;
 
-        if (t->from == DRIVER_NONE) {
-                r = before_uas_comes(t);
-                if (r < 0)
-                        return r;
-        }
         if (t->to == DRIVER_UAS) {
                 r = uas_module_load(&t->roots, t->config.module, why);
                 if (r < 0)
@@ -350,7 +345,7 @@ static int step_run(struct transaction *t, const struct switch_step *step)
                 if (r < 0)
                         return r;
         }
-        if (step->at_once && !tx_moved(t))
+        if (step->at_once && !tx_moved(t) && !t->trial.begun)
                 signals_allow(t);
         r = step->run(t);
         signals_block();

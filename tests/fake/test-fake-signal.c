@@ -129,6 +129,33 @@ static void test_at_once(void **state)
         }
 }
 
+/* The trial of a disk without a driver is on record before uas is loaded. Only a switch that has
+ * not been ended leaves it there. */
+static void test_without_driver(void **state)
+{
+        struct scene s = {.from = DRIVER_NONE, .to = DRIVER_UAS, .unloaded = true};
+        unsigned ended = 0;
+        struct clean c;
+
+        sweep_clean(&s, &c);
+        s.signals = true;
+        for (unsigned n = 1; n <= c.n; n++) {
+                struct result r = {0};
+
+                s.hooks[0] = (struct fake_hook){.nth = n, .what = HOOK_SIGNAL, .error = SIGTERM};
+                scene_make(&s);
+                scene_switch_in_child(&s, &r);
+                if (r.code == UASD_EXIT_DEFERRED)
+                        ended++;
+                else
+                        assert_int_equal(r.code, UASD_EXIT_OK);
+                assert_int_equal(scene_recorded(NULL), r.code == UASD_EXIT_OK ? HISTORY_ENDED : -1);
+                scene_remove();
+        }
+        assert_true(ended > 10);
+        assert_true(ended < c.n);
+}
+
 /* Each of the three waits while the trial is put on record. Then the disk is not touched. */
 static void test_waits(void **state)
 {
@@ -156,9 +183,9 @@ static void test_waits(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_signals),
-                                           cmocka_unit_test(test_at_once),
-                                           cmocka_unit_test(test_waits)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_signals), cmocka_unit_test(test_at_once),
+                cmocka_unit_test(test_without_driver), cmocka_unit_test(test_waits)};
 
         /* a shell without job control leaves these ignored; uasd-switch respects that */
         (void) signal(SIGHUP, SIG_DFL);
