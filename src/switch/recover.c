@@ -78,13 +78,19 @@ int transaction_recover(struct transaction *t)
 
         if (r == 0) /* no record: only the lock file was left */
                 record_end(t);
-        if (r <= 0)
+        if (r <= 0) {
+                t->lock = close_keep_errno(t->lock);
                 return r;
+        }
         log_notice("%s: a switch from %s to %s was left at step %s", t->interface,
                    driver_to_string(t->from), driver_to_string(t->to), t->result.step);
         children_end(t); /* otherwise their claims would look like those of another process */
         quirks_in_order(t);
         r = usb_disk_read(&t->roots, t->interface, true, &t->disk);
+        if (r < 0 && r != -ENODEV) { /* the record stays for the next one */
+                t->lock = close_keep_errno(t->lock);
+                return r;
+        }
         if (r > 0)
                 recover_disk(t, replugged);
         record_end(t);

@@ -2,6 +2,8 @@
 #include "../memory.h"
 #include "sweep.h"
 
+#include <sys/param.h>
+
 #include "core/history.h"
 
 /* Out of memory at every allocation of uasd-switch and of its children: once, and from there on. */
@@ -97,9 +99,42 @@ static void test_memory(void **state)
         assert_true(all);
 }
 
+/* It was killed on the way back, and its recovery cannot read the disk. So it leaves the record,
+ * and the next one knows that uas has failed. */
+static void test_recovery(void **state)
+{
+        const struct scene s = {BOT, UAS, .partitions = 1, .prepare = stalls,
+                                .hooks = {{.op = "bind usb-storage", .nth = 1, .what = HOOK_KILL}}};
+        unsigned again = 0, asked = 0;
+
+        for (unsigned nth = 0; nth <= asked; nth++) {
+                struct result r = {};
+                unsigned n;
+                int failed;
+
+                scene_make(&s);
+                scene_switch_in_child(&s, &r);
+                memset(fake->hooks, 0, sizeof(fake->hooks));
+                memory_begins(nth, false);
+                failed = scene_recover(&s);
+                n = memory_ends();
+                asked = MAX(asked, n);
+                assert_int_equal(failed < 0, tree_exists("run/uasd/switch/2-1:1.0"));
+                if (failed < 0) {
+                        again++;
+                        assert_int_equal(scene_recover(&s), 0);
+                        assert_int_equal(scene_recorded(NULL), HISTORY_DISTRUSTED);
+                }
+                assert_null(scene_wrong(&s));
+                scene_remove();
+        }
+        assert_true(again > 0 && asked > again);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory),
+                                           cmocka_unit_test(test_recovery)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
