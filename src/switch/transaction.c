@@ -26,7 +26,7 @@ int tx_fail(struct transaction *t, int code, int error, const char *format, ...)
 bool error_is_ours(int error)
 {
         static const int ours[] = {EACCES, EAGAIN, EBUSY,  ECANCELED, EINTR, EMFILE, ENFILE,
-                                   ENOENT, ENOMEM, ENOSPC, EPERM,     EROFS, ESTALE};
+                                   ENOENT, ENOMEM, ENOSPC, ENOSYS,    EPERM, EROFS,  ESTALE};
 
         for (size_t i = 0; i < ELEMENTSOF(ours); i++)
                 if (error == -ours[i])

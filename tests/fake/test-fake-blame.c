@@ -45,7 +45,7 @@ static bool asks_bridge(const struct clean *c, unsigned n)
 
 static void test_errors(void **state)
 {
-        static const int ours[] = {EACCES, EBUSY, EMFILE, ENOENT, ENOMEM, ENOSPC, EROFS};
+        static const int ours[] = {EACCES, EBUSY, EMFILE, ENOENT, ENOMEM, ENOSPC, ENOSYS, EROFS};
         bool all = true, by_bind = false, by_child = false;
 
         for (size_t i = 0; i < ELEMENTSOF(scenes); i++) {
