@@ -70,6 +70,8 @@ int main(int argc, char *argv[])
         (void) sigprocmask(SIG_BLOCK, &mask, NULL);
         (void) signal(SIGPIPE, SIG_IGN);
 
+        /* Else it would keep the disk busy on which a person was who has started it. */
+        (void) !chdir("/");
         r = manager_new(NULL, &m);
         if (r < 0) {
                 log_error("cannot go on: %s", strerror(-r));
