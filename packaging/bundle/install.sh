@@ -228,6 +228,15 @@ put() {
         { cat >"$1.new" && chmod "$2" "$1.new" && mv -f "$1.new" "$1"; } || die "cannot write $1."
 }
 
+# Writes stdin in place of uasd's line in $1, and keeps all other lines. If there is no room for it, $1 stays as it is.
+put_line() {
+        real=$(readlink -f "$1")
+        cp -p "$real" "$real.new" && { grep -vF "$mark" "$real"; [ $? -le 1 ]; } >"$real.new" && cat >>"$real.new" &&
+                mv -f "$real.new" "$real" && return
+        rm -f "$real.new"
+        return 1
+}
+
 # All that is made is in this list.
 note() {
         grep -qxF "$1" "$prefix/installed" 2>/dev/null || printf '%s\n' "$1" >>"$prefix/installed"
@@ -247,7 +256,7 @@ write_start_script() {
         case $init in
         none) return 0 ;;
         busybox)
-                grep -qF "$mark" "$script" || printf '::respawn:%s 2>/dev/null %s\n' "$daemon" "$mark" >>"$script" || die "cannot write $script."
+                printf '::respawn:%s 2>/dev/null %s\n' "$daemon" "$mark" | put_line "$script" || die "cannot write $script."
                 note "line $script"
                 return 0
                 ;;
@@ -350,6 +359,7 @@ copy_files() {
 install_all() {
         [ "$(id -u)" -eq 0 ] || die "only root can install uasd."
         problem=$(cannot_run) && die "$problem"
+        case $was in '' | none | "$init") ;; *) die "uasd is installed for $was: remove it first." ;; esac
         target=${folder_wanted:-$(readlink -f $prefix 2>/dev/null || echo $prefix)}
         case $target in /*) ;; *) die "FOLDER must begin with /." ;; esac
         [ "$here" != "$target" ] || die "uasd is installed from the folder of the bundle, not from $target."
@@ -373,7 +383,8 @@ install_all() {
         fi
         write_start_script
         printf '%s' "$made" | while read -r folder; do note "folder $folder"; done
-        grep -q '^init ' "$prefix/installed" || note "init $init"
+        [ "$was" != none ] || sed -i '/^init /d' "$prefix/installed"
+        note "init $init"
         [ "$start" = no ] || control start
         say "uasd is in $target. ${script:+$script starts it.}"
         [ "$init" != none ] || say "No start script was written. Start it with: $daemon &"
@@ -384,14 +395,14 @@ remove_all() {
         [ "$(id -u)" -eq 0 ] || die "only root can remove uasd."
         [ -e $prefix/installed ] || die "uasd is not installed here by install.sh."
         target=$(readlink -f $prefix)
-        init=$(sed -n 's/^init //p' $prefix/installed)
+        init=$was
         script=$(sed -n -e 's/^file //p' -e 's/^tree //p' -e 's/^line //p' $prefix/installed | head -n 1)
         control stop
         while read -r kind path; do
                 case $kind in
                 file | link) rm -f "$path" ;;
                 tree) rm -rf "$path" ;;
-                line) grep -vF "$mark" "$path" >"$path.new"; cat "$path.new" >"$path"; rm -f "$path.new" ;;
+                line) put_line "$path" </dev/null || say "$path cannot be changed: delete the line with '$mark' there." ;;
                 esac
         done <$prefix/installed
         case $init in
@@ -494,6 +505,7 @@ while [ $# -gt 0 ]; do
         esac
         shift
 done
-: "${init:=$(find_init)}"
+was=$(sed -n 's/^init //p' $prefix/installed 2>/dev/null)
+: "${init:=${was:-$(find_init)}}"
 case " $inits " in *" $init "*) ;; *) die "unknown init $init. Known: $inits." ;; esac
 "${verb}_all"
