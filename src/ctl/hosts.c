@@ -111,20 +111,44 @@ static int hosts_ask(struct host_answers *a, const struct options *o, char **wor
 
 /* ---- the list ---- */
 
-static void hosts_print_json(const struct host_answers *a)
+/* The list of disks in an answer, or NULL. The shell there may print lines before it. */
+static json_object *answer_disks(const char *text)
+{
+        json_object *list = NULL;
+
+        while (!list && text) {
+                _cleanup_(json_putp) json_object *o =
+                        *text == '{' ? json_tokener_parse(text) : NULL;
+
+                if (json_object_object_get_ex(o, "disks", &list))
+                        list = json_object_is_type(list, json_type_array) ? json_object_get(list)
+                                                                          : NULL;
+                text = strchr(text, '\n');
+                if (text)
+                        text++;
+        }
+        return list;
+}
+
+/* Returns the exit status. */
+static int hosts_print_json(const struct host_answers *a)
 {
         json_object *disks = json_list(), *silent = json_list(), *document;
+        int r = UASD_EXIT_OK;
 
         for (size_t i = 0; i < a->n; i++) {
                 const struct host_answer *one = &a->list[i];
-                _cleanup_(json_putp) json_object *its = json_tokener_parse(one->text);
-                json_object *list;
+                _cleanup_(json_putp) json_object *list =
+                        one->silent ? NULL : answer_disks(one->text);
 
-                if (one->silent)
-                        append(silent, new_string(one->host));
-                if (one->silent || !json_object_object_get_ex(its, "disks", &list) ||
-                    !json_object_is_type(list, json_type_array))
+                if (!list) {
+                        if (one->silent || one->status == UASD_EXIT_OK)
+                                append(silent, new_string(one->host));
+                        if (!one->silent && one->status == UASD_EXIT_OK)
+                                r = log_failure(UASD_EXIT_FAILED,
+                                                "%s: its answer is no list of disks.", one->host);
                         continue;
+                }
                 for (size_t k = 0; k < json_object_array_length(list); k++) {
                         json_object *disk = json_object_get(json_object_array_get_idx(list, k));
 
@@ -135,12 +159,14 @@ static void hosts_print_json(const struct host_answers *a)
         document = json_document("disks", disks);
         put(document, "no_answer", silent);
         json_print(document);
+        return r;
 }
 
 /* A line of cells, each of which ends with a tab. Returns false if it is something else. */
 static bool hosts_add_line(struct libscols_table *t, const char *host, char *line, size_t n)
 {
         const char *cells[COLUMNS_MAX + 1] = {host};
+        _cleanup_free_ char *texts = need(calloc(n + 1, CELL_MAX));
 
         for (size_t i = 1; i <= n; i++) {
                 char *end = line ? strchr(line, '\t') : NULL;
@@ -148,7 +174,7 @@ static bool hosts_add_line(struct libscols_table *t, const char *host, char *lin
                 if (!end)
                         return false;
                 *end = '\0';
-                cells[i] = line;
+                cells[i] = harmless_sentence(line, texts + (i - 1) * CELL_MAX, CELL_MAX);
                 line = end + 1;
         }
         if (*line)
@@ -193,7 +219,7 @@ int hosts_list(const struct options *o, char **words)
 {
         _cleanup_(answers_done) struct host_answers answers = {};
         struct columns columns;
-        int r;
+        int r, printed;
 
         if (o->given & OPTION_TREE)
                 return log_failure(UASD_EXIT_USAGE, "--tree shows one machine.");
@@ -205,9 +231,10 @@ int hosts_list(const struct options *o, char **words)
         r = hosts_ask(&answers, o, words);
         if (r < 0)
                 return UASD_EXIT_USAGE;
-        if (o->json)
-                hosts_print_json(&answers);
-        else
-                hosts_print_table(&answers, o, &columns);
+        if (o->json) {
+                printed = hosts_print_json(&answers);
+                return MAX(r, printed);
+        }
+        hosts_print_table(&answers, o, &columns);
         return r;
 }

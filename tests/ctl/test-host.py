@@ -188,7 +188,25 @@ class Host(unittest.TestCase):
         p = self.far('-H', 'a,b', 'list', '--no-legend', ssh='printf "1\t2\t3\t4\t5\t6\t7\t8\t\n"')  # a column more
         self.assertEqual((p.stdout, p.stderr.count('uasctl: b: 1')), ('', 1))
         for text in '{"disks": 7}', '{"version": 1}', '[]', 'no JSON', '':
-            self.assertEqual(json.loads(self.far('-H', 'a,b', '--json', ssh=f"echo '{text}'").stdout), {'version': 1, 'disks': [], 'no_answer': []})
+            p = self.far('-H', 'a,b', '--json', ssh=f"echo '{text}'", code=1)
+            self.assertEqual(json.loads(p.stdout), {'version': 1, 'disks': [], 'no_answer': ['a', 'b']})
+            self.assertEqual(p.stderr, 'uasctl: a: its answer is no list of disks.\nuasctl: b: its answer is no list of disks.\n')
+
+    def test_no_such_disk(self):
+        "A machine that has answered with an error is not one without an answer."
+        p = self.far('-H', 'a,b', 'list', 'sdz', '--json', ssh=self.SOME, code=4)
+        self.assertEqual(json.loads(p.stdout), {'version': 1, 'disks': [], 'no_answer': []})
+        self.assertNotIn('is no list', p.stderr)
+
+    def test_greeting(self):
+        "The shell of the other machine prints something first."
+        p = self.far('-H', 'a,b', '--json', ssh="""printf 'Welcome {\\n{ not JSON\\n{}\\n{"disks": [{"id": "2-1"}]}\\n'""")
+        self.assertEqual(json.loads(p.stdout), {'version': 1, 'disks': [{'id': '2-1', 'machine': one} for one in 'ab'], 'no_answer': []})
+
+    def test_harmless(self):
+        "No byte of another machine reaches the terminal as a control character."
+        p = self.far('-H', 'a,b', 'list', '--no-legend', '-o', 'disk,product', ssh=r"printf 'sda\t\033[31m\\x41\t\n'")
+        self.assertIn(r'\x1b[31m\x41', p.stdout)
 
     def test_many_refused(self):
         for args in (['-H', 'a,b', 'status'], ['-H', 'a,b', 'switch', 'sda'], ['-H', 'a,b', '--tree'], ['-H', 'a,', 'list'], ['-H', ',a', 'list'],
