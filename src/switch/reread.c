@@ -117,8 +117,8 @@ static void reread_report(struct transaction *t, const struct reread *s)
         else
                 (void) sentence(
                         t->result.text, sizeof(t->result.text),
-                        "%s cannot be read at sector %llu and %u other places, under both drivers",
-                        name, (unsigned long long) open.at[0] / 512, open.n - 1);
+                        "%s cannot be read at %u places, the first at sector %llu, under both drivers",
+                        name, open.n, (unsigned long long) open.at[0] / 512);
 }
 
 /*

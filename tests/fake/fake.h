@@ -84,8 +84,9 @@ struct fake_usb {
         bool answers_slowly; /* stalls, and still answers a command each tenth of a second */
         bool machine_late;   /* the machine stands still, which looks like a hang: the disk owes no
                                 answer */
-        int bad_place;   /* errno of a read of FAKE_BAD_SECTOR, under both drivers; ETIMEDOUT: the
-                            disk retries for long */
+        int bad_place; /* errno of a read of FAKE_BAD_SECTOR, under both drivers; ETIMEDOUT: the
+                          disk retries for long */
+        bool two_bad_places; /* and another place */
         bool bad_sample; /* that sector is in a sample of the fingerprint, which was not read before
                             the switch */
         bool broken_by_uas; /* on usb-storage it shows itself again, and cannot be read any more */

@@ -36,6 +36,12 @@ static void retries(struct fake_usb *u)
         u->bad_place = ETIMEDOUT;
 }
 
+static void two_bad(struct fake_usb *u)
+{
+        u->bad_place = EREMOTEIO;
+        u->two_bad_places = true;
+}
+
 static void bad_sample(struct fake_usb *u)
 {
         u->bad_sample = true;
@@ -72,6 +78,11 @@ static void test_verdict(void **state)
                  UASD_EXIT_ROLLED_BACK,
                  HISTORY_ENDED,
                  "sda cannot be read at sector 52424, under both drivers"},
+                {two_bad,
+                 {},
+                 UASD_EXIT_ROLLED_BACK,
+                 HISTORY_ENDED,
+                 "sda cannot be read at 2 places, the first at sector 52424, under both drivers"},
                 {retries,
                  {},
                  UASD_EXIT_ROLLED_BACK,
@@ -147,6 +158,22 @@ static void test_verdict(void **state)
                                  i % ELEMENTSOF(scenes), r.code, found, r.text, wrong ?: "-");
                 scene_remove();
         }
+}
+
+/* A disk that answers on usb-storage was not unplugged: nothing is waited for. */
+static void test_alive(void **state)
+{
+        struct scene s = scenes[0];
+        uint64_t began;
+        struct result r;
+
+        s.prepare = bad;
+        scene_make(&s);
+        began = fake->clock;
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
+        assert_true(fake->clock < began + 4 * USEC_PER_SEC);
+        scene_remove();
 }
 
 /*
@@ -233,8 +260,9 @@ static void test_killed(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_verdict), cmocka_unit_test(test_pulled),
-                cmocka_unit_test(test_held), cmocka_unit_test(test_killed)};
+                cmocka_unit_test(test_verdict), cmocka_unit_test(test_alive),
+                cmocka_unit_test(test_pulled), cmocka_unit_test(test_held),
+                cmocka_unit_test(test_killed)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

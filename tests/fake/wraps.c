@@ -258,10 +258,12 @@ int __wrap_fingerprint_read(const struct claim *c, bool partly, char **ret, stru
         return r;
 }
 
-/* The place that fails, and two that do not. */
+/* The places that fail, and others. */
 static void list_places(struct unread *u)
 {
         *u = (struct unread){.n = 3, .at = {UNREAD_DONE, FAKE_BAD_SECTOR * 512, UNREAD_DONE}};
+        if (fake->usb[0].two_bad_places)
+                u->at[2] = FAKE_BAD_SECTOR * 1024;
 }
 
 int __wrap_trial_reads(const struct roots *r, const struct claim *c, struct awake deadline,
@@ -287,7 +289,7 @@ int __wrap_unread_again(const struct claim *c, struct unread *unread)
         struct fake_usb *u = &fake->usb[0];
         int k = op_begin("reread");
 
-        if (unread->n != 1 || unread->at[0] != FAKE_BAD_SECTOR * 512)
+        if (unread->n != (u->two_bad_places ? 2 : 1) || unread->at[0] != FAKE_BAD_SECTOR * 512)
                 fake_break("reads again what has not failed on", u->interface);
         if (u->driver != DRIVER_USB_STORAGE)
                 fake_break("reads again on the driver that failed", u->interface);
