@@ -113,6 +113,13 @@ class Groups(unittest.TestCase):
         for guest in ("arm64", "zfs", "builtin", "sysvinit", "openrc"):
             self.assertEqual(sum(any(guest in one.images for one in part) for part in self.slices(0, rotation.GROUPS)), 1, guest)
 
+    def test_weekly(self):
+        "Each case is in one of the weekly jobs."
+        with open(os.path.join(rotation.TOP, ".github/workflows/ci.yml"), encoding="utf-8") as file:
+            jobs = re.findall(r"'([^']+)'", re.search(r"cases: \[.*\]", file.read())[0])
+        for one in context.CASES:
+            self.assertEqual(sum(fnmatch.fnmatchcase(one.name, job) for job in jobs), 1, one.name)
+
     def test_last_ones(self):
         "At the group's next turn another case is the last, for which there may be no time."
         last = {rotation.slice_of(FULL, MADE, 3 + turn * rotation.GROUPS, never)[-1].name for turn in range(5)}
