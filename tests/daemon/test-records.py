@@ -7,7 +7,7 @@ import fcntl
 import os
 import time
 
-from machine import Machine, let_pass, main, patience, until
+from machine import INTERFACE, Machine, let_pass, main, patience, until
 
 ABORT = 'sd 3:0:0:0: uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN'
 
@@ -129,6 +129,29 @@ class Records(Machine):
         self.assertEqual((forget.wait(patience()), policy.wait(patience())), (0, 0), self.journal())
         self.assertEqual(self.disk()['policy'], 'uas')
         self.assertNotIn('distrusted', self.history())
+
+    def test_forget_another(self):
+        "While the record of one disk is removed, that of another one counts."
+        self.tree.disk('2-2', 'sdy', 'usb-storage', serial='S2')
+        self.tree.write('etc/uasd/history', 'generation=1\n' + ''.join(
+            f'1209:5a5a:S{n}@0000:00:14.0/ss/{n}=state=distrusted firmware=0214 kernel=6.1.0-test boot=- date=- reason=it failed\n' for n in (1, 2)))
+        self.both()
+        until(lambda: self.driver_at('2-1') == 'usb-storage', 'it is moved')
+        self.hangs()
+        forget = self.start_ctl('forget', 'sdz')
+        until(self.in_fsync, 'its record is being removed')
+        self.pull('2-2')
+        link = INTERFACE.replace('2-1', '2-2') + '/driver'
+        os.unlink(self.tree.path(link))
+        self.tree.link(link, 'sys/bus/usb/drivers/uas')
+        self.put_back(7, '2-2')
+        until(lambda: self.driver_at('2-2') == 'usb-storage', 'it is still distrusted')
+        self.assertIsNone(forget.poll())
+        self.goes_on()
+        self.assertEqual(forget.wait(patience()), 0)
+
+    def driver_at(self, port):
+        return os.path.basename(os.path.realpath(self.tree.path(f'sys/bus/usb/devices/{port}:1.0/driver')))
 
     def test_etc_is_read_only(self):
         "The copy in /var counts, and the journal says that a boot may read it too late."
