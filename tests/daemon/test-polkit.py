@@ -77,6 +77,11 @@ class Polkit(Machine):
         """uasctl of an ordinary user, which waits for polkit's answer."""
         return self.start_ctl(*words, user=uid, group=uid, extra_groups=[], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **more)
 
+    def call(self, uid, path, *args):
+        """A call of an ordinary user, without uasctl."""
+        return self.start(['busctl', 'call', 'org.uasd1', path, *args], env=self.env, user=uid, group=uid, extra_groups=[],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
     def told(self, p, code):
         self.assertEqual(p.wait(patience()), code, self.journal())
         return p.stderr.read()
@@ -110,6 +115,42 @@ class Polkit(Machine):
             ('0', 'sdz', '2-1:1.0 sdz: uid 0 wants: policy usb-storage'),
             (str(ANNA), None, '1209:5a5a:nowhere: uid %d wants: policy uas' % ANNA),
             ('0', None, '1209:5a5a:nowhere: uid 0 wants: policy uas')])
+
+    def test_actions(self):
+        "Each method has its action. With force it is another one."
+        forced = ['1', 'force', 'b', 'true']
+        disk = path_of('2-1:1.0'), 'org.uasd1.Disk'
+        every = '/org/uasd1', 'org.uasd1.Manager'
+        for of, args, action in (
+                (disk, ['Switch', 'sa{sv}', 'usb-storage', '0'], 'switch'), (disk, ['Switch', 'sa{sv}', 'usb-storage', *forced], 'force'),
+                (disk, ['SetPolicy', 'sa{sv}', 'ignore', '0'], 'policy'), (disk, ['SetPolicy', 'sa{sv}', 'ignore', *forced], 'force'),
+                (every, ['SetPolicyOf', 'ssa{sv}', '1209:5a5a:X', 'uas', '0'], 'policy'),
+                (every, ['SetPolicyOf', 'ssa{sv}', '1209:5a5a:X', 'uas', *forced], 'force'),
+                (disk, ['SetTrim', 'sa{sv}', 'off', '0'], 'policy'), (disk, ['SetTrim', 'sa{sv}', 'on', *forced], 'force'),
+                (disk, ['Release', 'a{sv}', '0'], 'switch'), (disk, ['Cancel', 'a{sv}', '0'], 'switch'),
+                (disk, ['Forget', 'a{sv}', '0'], 'policy'), (every, ['ForgetOf', 'sa{sv}', '1209:5a5a:X', '0'], 'policy'),
+                (disk, ['Eject', 'a{sv}', '0'], 'eject-other-seat'), (disk, ['Lease', 'a{sv}', '0'], 'bench'),
+                (disk, ['Inhibit', 'ssa{sv}', 'me', 'busy', '0'], 'switch'), (every, ['Inhibit', 'ssa{sv}', 'me', 'busy', '0'], 'switch')):
+            with self.subTest(args):
+                p = self.call(ANNA, *of, *args)
+                self.assertEqual(self.asked().split()[0], 'org.uasd1.' + action)
+                self.answer('no')
+                self.assertIn('Access denied', self.told(p, 1))
+        self.assertEqual(self.requests(), [])
+
+    def test_left(self):
+        "The bus does not know any more who asks: refused, because it would know root."
+        os.kill(self.uasd.pid, signal.SIGSTOP)
+        until(lambda: process_state(self.uasd.pid) == 'T', 'uasd does not read')
+        p = self.call(ANNA, path_of('2-1:1.0'), '--expect-reply=no', 'org.uasd1.Disk', 'Switch', 'sa{sv}', 'usb-storage', '0')
+        self.told(p, 0)
+        until(lambda: f' {p.pid} ' not in self.busctl('list', '--unique').stdout, 'it has left the bus')
+        os.kill(self.uasd.pid, signal.SIGCONT)
+        p = self.ask(ANNA, 'cancel', 'sdz')  # its answer comes after that to the first one
+        self.assertEqual(self.asked(), 'org.uasd1.switch 2-1:1.0')
+        self.answer('no')
+        self.told(p, 8)
+        self.assertEqual((self.requests(), self.disk()['driver']), ([], 'uas'))
 
     def test_agent(self):
         """On a terminal uasctl starts polkit's agent, which asks for the password there. It asks uasd when the agent is ready, or dead,
@@ -204,8 +245,7 @@ class Polkit(Machine):
         for args in (['Inhibit', 'ssa{sv}', 'me', 'x' * 100000, '0'], ['Inhibit', 'ssa{sv}', 'x' * 100000, 'busy', '0'],
                      ['Switch', 'sa{sv}', 'usb-storage', '500'] + ['force', 'b', 'true'] * 500):
             with self.subTest(args[0]):
-                p = self.start(['busctl', 'call', 'org.uasd1', path_of('2-1:1.0'), 'org.uasd1.Disk', *args], env=self.env, user=ANNA,
-                               group=ANNA, extra_groups=[], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                p = self.call(ANNA, path_of('2-1:1.0'), 'org.uasd1.Disk', *args)
                 self.assertRegex(self.told(p, 1), 'too long|twice')
 
     def test_descriptors(self):
@@ -225,27 +265,33 @@ class Polkit(Machine):
         "A job that has ended before the password came cannot be cancelled."
         self.use(True)
         job = self.switch()
-        p = self.start(['busctl', 'call', 'org.uasd1', job, 'org.uasd1.Job', 'Cancel', 'a{sv}', '0'], env=self.env, user=ANNA, group=ANNA,
-                       extra_groups=[], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        p = self.call(ANNA, job, 'org.uasd1.Job', 'Cancel', 'a{sv}', '0')
         self.assertEqual(self.asked(), 'org.uasd1.switch 2-1:1.0')
         self.ctl('cancel', 'sdz')
         self.answer('yes')
         self.assertIn('The job has ended', self.told(p, 1))
 
+    def is_listed(self):
+        until(lambda: json.loads(self.ctl('list', '--json').stdout)['disks'], 'the other disk is listed')
+
     def test_unplugged_meanwhile(self):
         "A password is valid for the disk of the question, not for another one at the same port."
         self.warns('TROUBLE')
         number = 5
-        for words in ('switch', 'sdz', 'usb-storage'), ('policy', 'sdz', 'usb-storage'), ('inhibit', '--disk=sdz', 'true'):
-            with self.subTest(words):
+        for words, listed in ((('switch', 'sdz', 'usb-storage'), False), (('policy', 'sdz', 'usb-storage'), False),
+                              (('inhibit', '--disk=sdz', 'true'), False), (('switch', 'sdz', 'usb-storage'), True)):
+            with self.subTest(words, listed=listed):
                 p = self.ask(ANNA, *words)
                 self.asked()
                 number += 1
-                self.tree.number('2-1', number)
+                if listed:
+                    self.drops(number)
+                    self.is_listed()
+                else:
+                    self.tree.number('2-1', number)
                 self.answer('yes')
                 self.assertIn('unplugged meanwhile', self.told(p, 4))
-                # uasd lists the other disk when it has read its strings.
-                until(lambda: json.loads(self.ctl('list', '--json').stdout)['disks'], 'the other disk is listed')
+                self.is_listed()  # the other disk, when uasd has read its strings
         one = self.disk()
         self.assertEqual((one['driver'], one['policy'], one['state']), ('uas', 'auto', 'settled'))
         self.assertFalse(os.path.exists(self.tree.path('moving')))
