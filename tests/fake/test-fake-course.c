@@ -168,6 +168,7 @@ static void test_no_claim_on_the_way_back(void **state)
         scene_switch(&s, &r);
         assert_int_equal(r.code, UASD_EXIT_FAILED);
         assert_non_null(strstr(r.text, "; whether it is in use cannot be found out, so it stays"));
+        assert_int_equal(count("bind usb-storage", 0), 0);
         assert_int_equal(fake->usb[0].driver, UAS);
         assert_null(scene_wrong(&s));
         scene_remove();
