@@ -197,6 +197,24 @@ hook() { UASD_DISKS=sdz PATH="$PWD/bin:$PATH" $SHELL_OF_HOOK "$HOOK" "$1" 2-1:1.
 mounted() { for at in /mnt "/srv/a b" /media; do mountpoint -q "$at" && echo "$at" || true; done | tr '\n' ,; }
 tool() { printf '#!/bin/sh\necho "$@" >>%s/tools\n%s\n' "$PWD" "$2" >"bin/$1"; chmod +x "bin/$1"; }
 """
+    # Scripts play block and uci of OpenWrt. Here uci has each line of the file "uci".
+    OPENWRT = r"""
+echo >fstab
+cat >bin/uci <<END
+#!/bin/sh
+case \$2 in
+show) cat "$PWD/uci" ;;
+get) grep -F "\$3=" "$PWD/uci" | cut -d "'" -f 2 | grep . ;;
+esac
+END
+chmod +x bin/uci
+section() { printf "fstab.%s=mount\\nfstab.%s.target='%s'\\n" "$1" "$1" "$2" >>uci; }
+global() { printf "fstab.@global[0]=global\\nfstab.@global[0].anon_mount='%s'\\n" "$1" >uci; }
+global 0
+section '@mount[0]' "/srv/a b"
+section usb /mnt/
+tool block 'mount -t tmpfs sdz1 /mnt; mount -t tmpfs sdz1 "/srv/a b"'
+"""
 
     def hook(self, script):
         """stdout of the script, which is the same in each shell."""
@@ -223,6 +241,14 @@ tool() { printf '#!/bin/sh\necho "$@" >>%s/tools\n%s\n' "$PWD" "$2" >"bin/$1"; c
         "What somebody mounted by hand stays."
         self.assertEqual(self.hook('grep -v 040 fstab >x; cat x >fstab; hook release || echo no; mounted; ls run'), 'no\n/mnt,/srv/a b,/media,')
 
+    def test_comment(self):
+        "A line of fstab that is a comment mounts nothing."
+        self.assertEqual(self.hook('sed "s,^.*/mnt,#&," fstab >x; cat x >fstab; hook release || echo no; mounted; ls run'), 'no\n/mnt,/srv/a b,/media,')
+
+    def test_partly_mounted(self):
+        "Another program has mounted one of the two meanwhile."
+        self.assertEqual(self.hook('hook release; mount -t tmpfs sdz1 /mnt; hook mount; mounted; ls run'), '/mnt,/srv/a b,/media,')
+
     def test_not_mounted(self):
         self.assertEqual(self.hook('umount "/srv/a b" /mnt; hook release || echo no; ls run'), 'no\n')
 
@@ -233,7 +259,33 @@ tool() { printf '#!/bin/sh\necho "$@" >>%s/tools\n%s\n' "$PWD" "$2" >"bin/$1"; c
         self.assertEqual(self.hook('tool synousbdisk true; hook release || echo no; cat tools'), 'no\n-umount sdz\n-mount sdz\n')
 
     def test_openwrt(self):
-        self.assertEqual(self.hook('tool block true; echo >fstab; hook release; mounted; hook mount; cat tools; ls run'), '/media,mount\n')
+        "What `block mount` has mounted is there again, and only what is missing counts."
+        self.assertEqual(self.hook(self.OPENWRT + 'hook release; mounted; hook mount; mounted; cat tools; ls run'), '/media,/mnt,/srv/a b,/media,mount\n')
+
+    def test_openwrt_mounts_it_elsewhere(self):
+        "The exit status of `block mount` is 0 also if it has mounted nothing."
+        for mounts in ('true', 'mount -t tmpfs sdz1 /mnt'):
+            with self.subTest(mounts=mounts):
+                self.assertEqual(self.hook(self.OPENWRT + f'tool block "{mounts}"; hook release; hook mount || echo no; ls run'), 'no\n')
+
+    def test_openwrt_by_hand(self):
+        "A mount that uci does not have, or that is not enabled there, stays. uci is asked, and not fstab."
+        for uci in ('global 0; section usb /mnt', 'global 0; section usb /mnt; section usc /mnt2',
+                    "section usc /m; echo \"fstab.usb.enabled='0'\" >>uci", 'rm bin/uci; hash -r', 'global 1; section usb /mnt'):
+            with self.subTest(uci=uci):
+                fstab = 'printf "x /mnt tmpfs\\nx /srv/a\\\\040b tmpfs\\n" >fstab; '
+                self.assertEqual(self.hook(self.OPENWRT + fstab + uci + '; hook release || echo no; mounted; ls; ls run'),
+                                 'no\n/mnt,/srv/a b,/media,bin\nblock\nfstab\nrun\nuci\n')
+
+    def test_openwrt_without_a_section(self):
+        "With anon_mount OpenWrt mounts each disk to a folder with its name."
+        at_name = """umount "/srv/a b" /mnt; mount -t tmpfs other /mnt; mkdir /mnt/sdz1; mount -t tmpfs sdz1 /mnt/sdz1
+            echo 0:0 >block/sdz/dev; stat -c %Hd:%Ld /mnt/sdz1 >block/sdz/sdz1/dev; """
+        block = 'tool block "mount -t tmpfs sdz1 /mnt/sdz1"; there() { mountpoint -q /mnt/sdz1 && echo yes; }; '
+        for anon, expected in ('1', 'no\nyes\nmount\n'), ('0', 'refused\nyes\nyes\n'):
+            with self.subTest(anon=anon):
+                script = 'hook release || echo refused; there || echo no; hook mount; there; cat tools 2>/dev/null || true; ls run'
+                self.assertEqual(self.hook(self.OPENWRT + at_name + block + f'global {anon}; ' + script), expected)
 
 
 if __name__ == '__main__':
