@@ -75,6 +75,13 @@ def timers(fdinfo):
     return [int(seconds) + int(nsec) / 1e9 for seconds, nsec in armed if int(seconds) or int(nsec)]
 
 
+def slept(pid):
+    """Whether a process sleeps, and how often it has."""
+    with open(f'/proc/{pid}/status') as f:
+        status = dict(line.split(':', 1) for line in f)
+    return status['State'].split()[0] == 'S', int(status['voluntary_ctxt_switches'])
+
+
 def path_of(disk):
     """The object of a disk, by its Id: sd_bus_path_encode(3)."""
     return '/org/uasd1/disk/' + ''.join(c if c.isalpha() or i and c.isdigit() else f'_{ord(c):02x}' for i, c in enumerate(disk))
@@ -182,9 +189,21 @@ class Machine(unittest.TestCase):
         """Seconds until each timer of uasd ends."""
         return [left for fd in os.listdir(f'/proc/{daemon.pid}/fdinfo') for left in timers(f'/proc/{daemon.pid}/fdinfo/{fd}')]
 
-    def at_rest(self, daemon):
-        """Without an event uasd does nothing for a minute: it sleeps, and no timer of it ends before."""
-        return process_state(daemon.pid) == 'S' and min(self.timers(daemon), default=60) >= 60
+    def children(self, daemon):
+        """The processes that uasd waits for."""
+        with open(f'/proc/{daemon.pid}/task/{daemon.pid}/children') as f:
+            return f.read().split()
+
+    def asleep(self, *processes):
+        """All sleep at one moment: no message is on its way between them."""
+        before = [slept(p.pid) for p in processes]
+        return all(sleeps for sleeps, _ in before) and [slept(p.pid) for p in processes] == before
+
+    def at_rest(self, daemon, seconds=60):
+        """Without an event uasd does nothing for so long: it sleeps, has no child, and no timer of it ends before."""
+        before = slept(daemon.pid)
+        rests = before[0] and not self.children(daemon) and min(self.timers(daemon), default=seconds) >= seconds
+        return rests and slept(daemon.pid) == before
 
     def interfaces(self):
         """The ports of the disks that uasd knows."""
@@ -201,7 +220,7 @@ class Machine(unittest.TestCase):
         return bus
 
     def start_daemon(self):
-        daemon = self.start([UASD, self.tree.top], stderr=self.said)
+        self.uasd = daemon = self.start([UASD, self.tree.top], stderr=self.said)
 
         def end():  # whatever the state
             if daemon.poll() == -signal.SIGKILL:  # the test killed it

@@ -49,7 +49,7 @@ class Drops(Machine):
         self.warns('TROUBLE')
         self.not_yet(6, 7)
         self.pull()
-        let_pass(5.1)
+        let_pass(5.1)  # uasd measures it: what comes back within 5 s has dropped off
         self.put_back(8)
         self.assertEqual(self.told(), [])
         self.once(9)

@@ -38,6 +38,10 @@ class Uses(Machine):
         self.disk()  # an answer shows that uasd has processed the earlier events
         return os.path.getsize(self.tree.path('looks'))
 
+    def heard(self):
+        with open(self.tree.path('heard')) as f:
+            return len(f.readlines())
+
     def bound_by(self, event):
         self.conf('[uasd]\nPolicy=ignore\n')
         self.both()
@@ -67,7 +71,7 @@ class Uses(Machine):
         self.tree.write('proc/net/unix', SOCKETS + '/run/udev/control\n')
         before = self.looks()
         self.event('change block loop1', 'announced')
-        let_pass(0.5)
+        until(lambda: self.heard() == 2 and self.at_rest(self.uasd), 'it has taken the event')
         self.assertEqual(self.looks(), before)
         self.event('change block loop1')
         until(lambda: self.looks() > before, 'it looks with udevd')
@@ -245,7 +249,7 @@ class Uses(Machine):
         os.replace(fifo, table)
         mount()
         with open(table, 'w') as f:  # when uasd reads it
-            let_pass(0.3)
+            let_pass(0.3)  # uasd measures how long a look takes
             os.replace(used, table)
             f.write('Filename Type Size Used Priority\n/dev/sdz partition 1 0 -2\n')
         unmount()

@@ -8,7 +8,7 @@ import re
 import shutil
 import time
 
-from machine import SWITCH, Machine, let_pass, main, until
+from machine import SWITCH, Machine, main, until
 from patience import told
 
 MARK = 'run/uasd/hold/2-1:1.0'
@@ -158,7 +158,7 @@ class Held(Machine):
                             ' SUBSYSTEM=scsi\n DEVICE=+scsi:3:0:0:0\n'.encode())
         self.trial()
         until(lambda: 'no distrust yet' in self.journal(), 'it is noted')
-        let_pass(2)
+        until(lambda: self.at_rest(self.uasd, 10), 'its trial is over')
         self.assertEqual(self.state(), 'trial')
 
     def test_passed(self):

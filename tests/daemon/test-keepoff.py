@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from machine import INTERFACE, Machine, let_pass, main, until
+from machine import INTERFACE, Machine, main, until
 import privatebus
 from tree import BOOT, PIPES
 
@@ -102,8 +102,7 @@ class KeptOff(Machine):
         # An update of the system rewrites the file, in two steps.
         for name in 'other.txt', 'cmdline.txt', 'cmdline.txt':
             self.tree.write('boot/firmware/' + name, 'rootwait\n')
-        until(lambda: self.journal().count(asked) == 3, 'the unit is started')
-        let_pass(3)
+        until(lambda: self.journal().count(asked) >= 3 and self.at_rest(daemon), 'the unit is started, and nothing more is to be done')
         self.assertEqual(self.journal().count(asked), 3)
         privatebus.kill(daemon)
         self.tree.write('etc/uasd/history', '')
@@ -232,8 +231,7 @@ class KeptOff(Machine):
         self.tree.write('etc/uasd/policy', '1209:5a5a:S1=usb-storage\n')
         self.both()
         slower = [100 * 2 ** n for n in range(9)] + [30000]
-        until(lambda: self.pauses() == slower, 'it has looked for it for the last time')
-        let_pass(0.5)
+        until(lambda: self.pauses()[-1:] == slower[-1:] and self.at_rest(self.uasd), 'it has looked for it for the last time')
         self.assertEqual(self.pauses(), slower)
         self.assertEqual(self.units(), ['modprobe@usb_storage.service'])
 

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 
-from machine import UASCTL, Machine, alive, let_pass, main, path_of, patience, process_state, until
+from machine import UASCTL, Machine, alive, main, path_of, patience, process_state, until
 
 FAKE_POLKIT = sys.argv[3]
 
@@ -57,7 +57,8 @@ class Polkit(Machine):
         os.chmod(self.dir, 0o755)
         os.chmod(self.tree.top, 0o755)
         self.hears()
-        self.uasd = self.both()
+        self.bus = self.start_bus()
+        self.start_on_bus()
         self.polkit = self.start([FAKE_POLKIT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.assertEqual(self.asked(), 'ready')
 
@@ -166,7 +167,7 @@ class Polkit(Machine):
         self.addCleanup(os.close, theirs)
 
         def not_asked():
-            let_pass(0.3)
+            until(lambda: self.asleep(p, self.bus, self.uasd, self.polkit), 'no question is on its way')
             self.assertEqual(select.select([self.polkit.stdout], [], [], 0)[0], [])
         for ready in True, False:
             with self.subTest(ready=ready):

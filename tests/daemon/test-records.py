@@ -3,12 +3,14 @@
 """uasd for a machine in a folder, on a private bus: the disk with /etc and /var hangs, or another process has the lock of the
 history."""
 
+import contextlib
 import fcntl
 import os
 import time
 
-from machine import INTERFACE, Machine, let_pass, main, patience, until
+from machine import INTERFACE, Machine, main, patience, until
 
+LOCK = 'run/uasd/history.lock'
 ABORT = 'sd 3:0:0:0: uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN'
 
 
@@ -43,7 +45,7 @@ class Records(Machine):
                 os.unlink(self.tree.path(name))
 
     def locks(self):
-        lock = os.open(self.tree.path('run/uasd/history.lock'), os.O_RDWR | os.O_CREAT, 0o600)
+        lock = os.open(self.tree.path(LOCK), os.O_RDWR | os.O_CREAT, 0o600)
         self.addCleanup(os.close, lock)
         fcntl.flock(lock, fcntl.LOCK_EX)
         return lock
@@ -66,6 +68,15 @@ class Records(Machine):
         self.goes_on()
         until(lambda: 'state=distrusted' in self.history() and 'state=distrusted' in self.history('var/lib/uasd'), 'it is on record')
 
+    def waits_for_lock(self):
+        """The children of uasd that have opened the file of the lock."""
+        found = []
+        for pid in self.children(self.uasd):
+            with contextlib.suppress(FileNotFoundError):
+                if any(os.readlink(f'/proc/{pid}/fd/{fd}') == self.tree.path(LOCK) for fd in os.listdir(f'/proc/{pid}/fd')):
+                    found.append(pid)
+        return found
+
     def test_lock(self):
         "The same if another process has the lock, for longer than one try waits. uasd writes the record when the lock is free."
         self.warns('DISTRUSTED')
@@ -73,7 +84,8 @@ class Records(Machine):
         self.both()
         self.fails_on_uas()
         self.driver_is('usb-storage')
-        let_pass(11)
+        first = until(self.waits_for_lock, 'it tries')
+        until(lambda: self.waits_for_lock() not in (first, []), 'it tries again')
         self.assertEqual(self.history(), '')
         fcntl.flock(lock, fcntl.LOCK_UN)
         until(lambda: 'state=distrusted' in self.history(), 'it is on record')

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from machine import SWITCH, TOP, Machine, let_pass, main, until
+from machine import SWITCH, TOP, Machine, main, until
 
 HOOK = """#!/bin/sh
 echo "$0 $1 $2 $UASD_DISKS" | sed 's,.*/,,' >>{top}/hooks
@@ -57,7 +57,7 @@ class Take(Machine):
 
     def stays(self, *called):
         until(lambda: self.disk()['state'] == 'waiting', 'it waits')
-        let_pass(1)
+        until(lambda: self.at_rest(self.uasd), 'uasd is at rest')
         self.assertEqual(self.hooks(), list(called))
         self.assertEqual(self.disk()['driver'], 'usb-storage')
         self.assertTrue(os.path.ismount(self.at))

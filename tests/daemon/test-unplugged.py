@@ -162,7 +162,7 @@ class Unplug(Machine):
         self.assertEqual(self.disk()['state'], 'trial')
         stop(daemon)  # as on a busy machine
         self.tree.write('at-fsync', '')
-        let_pass(seconds)  # the trial is over
+        let_pass(seconds)  # uasd measures it: the trial is over
         self.look_again()
         daemon.send_signal(signal.SIGCONT)
         until(self.in_fsync, 'it is put on record')

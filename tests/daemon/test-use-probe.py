@@ -39,8 +39,7 @@ class Look(Machine):
         self.table_hangs()  # uasd looks repeatedly, because no event reports the end of that claim
         end = until(self.opens_table, 'a process reads the table')
         self.addCleanup(lambda: os.close(end))
-        with open(f'/proc/{daemon.pid}/task/{daemon.pid}/children') as f:
-            [pid] = f.read().split()
+        [pid] = self.children(daemon)
         keeps = {fd: os.readlink(f'/proc/{pid}/fd/{fd}') for fd in os.listdir(f'/proc/{pid}/fd') if int(fd) > 2}
         kinds = sorted(re.sub(r'^socket:.*', 'socket', target) for target in keeps.values() if not target.startswith(self.tree.top))
         self.assertEqual(kinds, ['anon_inode:inotify', 'socket'], keeps)
@@ -60,8 +59,7 @@ class Look(Machine):
         os.replace(mounted, self.table)
         end = until(self.opens_table, 'a process reads the table')
         before = self.calls()
-        with open(f'/proc/{daemon.pid}/task/{daemon.pid}/children') as f:
-            [pid] = f.read().split()
+        [pid] = self.children(daemon)
         os.kill(int(pid), signal.SIGKILL)
         until(lambda: not os.path.exists(f'/proc/{pid}'), 'it is dead')
         os.close(end)
@@ -79,7 +77,7 @@ class Look(Machine):
         self.table_hangs()
 
         def finds(where, first='/mnt/other'):
-            let_pass(0.6)  # the users found last are too old then
+            let_pass(0.6)  # uasd measures it: the users found last are too old then
             self.assertIn(f' waiting: {first} ', self.ctl('list').stdout)  # the table names the first user of a disk that waits
             end = until(self.opens_table, 'a process reads the table')
             self.assertEqual(self.disk()['state'], 'waiting')  # uasd answers
@@ -106,7 +104,7 @@ class Look(Machine):
         self.table_hangs()
         listener = None
         for _ in range(2):
-            let_pass(0.6)  # the users found last are too old then
+            let_pass(0.6)  # uasd measures it: the users found last are too old then
             self.managed_disks()
             end = until(self.opens_table, 'a process reads the table')
             listener = listener or self.listen()
@@ -127,7 +125,7 @@ class Look(Machine):
             self.ctl('switch', name, 'usb-storage', code=3)
         self.managed_disks()
         self.table_hangs()
-        let_pass(0.6)  # the users found last are too old then
+        let_pass(0.6)  # uasd measures it: the users found last are too old then
         self.managed_disks()
         end = until(self.opens_table, 'a process reads the table')
         self.pull('2-1')
@@ -167,7 +165,7 @@ class Look(Machine):
         named = {'2-1': [], '2-2': ['/mnt/other'], '2-3': []}
         until(lambda: uses() == named, 'its mount is named')
         for _ in range(3):
-            let_pass(0.6)  # the users found last are too old then
+            let_pass(0.6)  # uasd measures it: the users found last are too old then
             self.assertEqual(uses(), named)
 
     def test_settled(self):
