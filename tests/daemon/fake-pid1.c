@@ -15,8 +15,8 @@
  * TIMEOUT RUNNING" adds an inactive unit with the id of its job and its two timeouts in usec.
  * "refuse N" answers the N-th call with an error, "garble N" with a type that no method returns.
  * "answer" serves all present and future connections. "finished" sends StartupFinished. "job" ends
- * the jobs that were begun. "hang up" closes all connections. To a client of a bus it is the bus,
- * too.
+ * the last job that was begun. RestartUnit makes a unit active. "hang up" closes all connections.
+ * To a client of a bus it is the bus, too.
  */
 
 #define PEERS_MAX 16
@@ -36,8 +36,10 @@ static struct unit {
         char name[48], path[64];
         uint32_t job;
         uint64_t job_timeout, running_timeout;
+        bool active;
 } units[UNITS_MAX];
 static size_t n_units;
+static char started[48];                        /* the unit of the last job that was begun */
 static unsigned long n_calls, refused, garbled; /* 0: none */
 
 /* The Hello of a bus is no call. */
@@ -58,13 +60,12 @@ static int on_call(sd_bus_message *m, void *data, sd_bus_error *e)
         return sd_bus_reply_method_return(m, NULL);
 }
 
-static int job_removed(sd_bus *bus, uint32_t id)
+static int job_removed(sd_bus *bus, uint32_t id, const char *unit)
 {
         char job[64];
 
         (void) snprintf(job, sizeof(job), PATH "/job/%u", id);
-        return sd_bus_emit_signal(bus, PATH, MANAGER, "JobRemoved", "uoss", id, job, "x.service",
-                                  "done");
+        return sd_bus_emit_signal(bus, PATH, MANAGER, "JobRemoved", "uoss", id, job, unit, "done");
 }
 
 /* Another job ends at once, this one when the test orders it. */
@@ -76,8 +77,13 @@ static int on_unit(sd_bus_message *m, void *data, sd_bus_error *e)
         if (r < 0)
                 return r;
         printf("%s %s\n", sd_bus_message_get_member(m), unit);
+        (void) copy_string(started, sizeof(started), unit);
+        for (size_t i = 0; i < n_units; i++)
+                if (sd_bus_message_is_method_call(m, NULL, "RestartUnit") &&
+                    streq(units[i].name, unit))
+                        units[i].active = true;
         r = sd_bus_reply_method_return(m, "o", PATH "/job/1");
-        return r < 0 ? r : job_removed(sd_bus_message_get_bus(m), 2);
+        return r < 0 ? r : job_removed(sd_bus_message_get_bus(m), 2, "x.service");
 }
 
 static int on_state(sd_bus *bus, const char *path, const char *interface, const char *property,
@@ -142,9 +148,13 @@ static int on_list(sd_bus_message *m, void *data, sd_bus_error *e)
         puts("");
         if (array && wants(states, "active"))
                 r = add_unit(reply, patterns, "mdadm-last-resort@md0.timer", "active", ARRAY, 0);
-        for (size_t i = 0; r >= 0 && wants(states, "inactive") && i < n_units; i++)
-                r = add_unit(reply, patterns, units[i].name, "inactive", units[i].path,
-                             units[i].job);
+        for (size_t i = 0; r >= 0 && i < n_units; i++) {
+                const char *active = units[i].active ? "active" : "inactive";
+
+                if (wants(states, active))
+                        r = add_unit(reply, patterns, units[i].name, active, units[i].path,
+                                     units[i].job);
+        }
         if (r >= 0)
                 r = sd_bus_message_close_container(reply);
         return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
@@ -241,7 +251,8 @@ static int on_connect(sd_event_source *s, int listener, uint32_t revents, void *
         int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
         for (size_t i = 0; fd >= 0 && i < PEERS_MAX; i++)
-                if (!peers[i]) {
+                if (!peers[i] || !sd_bus_is_open(peers[i])) {
+                        (void) sd_bus_close_unref(peers[i]);
                         peers[i] = serve(fd);
                         break;
                 }
@@ -279,7 +290,7 @@ static int on_line(sd_event_source *s, int fd, uint32_t revents, void *data)
                 if (peers[i] && streq(line, "hang up"))
                         peers[i] = sd_bus_close_unref(peers[i]);
                 else if (peers[i] && streq(line, "job"))
-                        (void) job_removed(peers[i], 1);
+                        (void) job_removed(peers[i], 1, started);
                 else if (peers[i] && streq(line, "finished"))
                         (void) sd_bus_emit_signal(peers[i], PATH, MANAGER, "StartupFinished",
                                                   "tttttt", (uint64_t) 0, (uint64_t) 0,

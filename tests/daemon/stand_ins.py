@@ -6,6 +6,8 @@ guest, the real ones (tests/vm/cases/stand_ins.py) give the same answers.
 import json
 import xml.etree.ElementTree as ET
 
+from patience import until
+
 PID1 = ('org.freedesktop.systemd1', '/org/freedesktop/systemd1', 'org.freedesktop.systemd1.Manager')
 UNIT, TIMER = 'org.freedesktop.systemd1.Unit', 'org.freedesktop.systemd1.Timer'
 LOGIND = ('org.freedesktop.login1', '/org/freedesktop/login1', 'org.freedesktop.login1.Manager')
@@ -20,16 +22,42 @@ API = {
 }
 WAITING = 'dev-never.device'  # its job waits for a device that never comes
 NEVER = (1 << 64) - 1
+ENDS = 'modprobe@usb_storage.service'  # ends soon after its start
+STOPPED = 'stopped.timer'
+# Listens at PID 1's own socket, which is the first argument, and starts the unit that is the second one. Prints the path of its job, and
+# the first JobRemoved with that path.
+STARTS = r"""
+import json, os, socket, struct, subprocess, sys
+peer = socket.socket(socket.AF_UNIX)
+peer.connect(sys.argv[1])
+stream = peer.makefile('rb')
+peer.sendall(b'\0AUTH EXTERNAL %s\r\n' % str(os.geteuid()).encode().hex().encode())
+assert stream.readline().startswith(b'OK ')
+peer.sendall(b'BEGIN\r\n')
+job = json.loads(subprocess.check_output(['busctl', '--json=short', 'call', *sys.argv[3:], 'StartUnit', 'ss', sys.argv[2], 'replace']))['data'][0]
+while True:
+    size, _serial, fields = struct.unpack('<4x3I', stream.read(16))
+    header, body = stream.read((fields + 7) // 8 * 8), stream.read(size)
+    if b'JobRemoved' not in header or job.encode() not in body:
+        continue
+    values, at = [struct.unpack_from('<I', body)[0]], 4
+    for _ in 'oss':
+        length = struct.unpack_from('<I', body, at)[0]
+        values.append(body[at + 4:at + 4 + length].decode())
+        at += (length + 8) // 4 * 4
+    break
+print(json.dumps((job, values)))
+"""
 # For each of them the statements about it, in their order.
 STATEMENTS = {PID1: [], LOGIND: [], POLKIT: []}
 
 
 class Bus:
     """run: carries out a command, returns (exit status, stdout, stderr). exact: it has no other members than uasd uses. root: a name
-    on the bus of a program of root."""
+    on the bus of a program of root. private: PID 1's own socket."""
 
-    def __init__(self, run, exact=False, root=LOGIND[0]):
-        self.run, self.exact, self.root = run, exact, root
+    def __init__(self, run, exact=False, root=LOGIND[0], private='/run/systemd/private'):
+        self.run, self.exact, self.root, self.private = run, exact, root, private
 
     def busctl(self, *args):
         return self.run(['busctl', '--json=short', *map(str, args)])
@@ -121,6 +149,25 @@ def job_begins(bus):
     "A unit that is started is a job, whose path is the answer."
     kind, [path] = bus.call(PID1, 'StartUnit', 'ss', WAITING, 'replace')
     assert kind == 'o' and path.startswith('/org/freedesktop/systemd1/job/'), path
+
+
+@about(PID1)
+def job_ends(bus):
+    "A unit that was started and has ended sends JobRemoved on PID 1's own socket: the id and path of its job, its name, done."
+    code, out, err = bus.run(['python3', '-c', STARTS, bus.private, ENDS, *PID1])
+    assert code == 0, err
+    job, removed = json.loads(out)
+    assert removed == [int(job.removeprefix('/org/freedesktop/systemd1/job/')), job, ENDS, 'done'], (job, removed)
+
+
+@about(PID1)
+def timer_restarts(bus):
+    "RestartUnit makes an inactive timer active."
+    assert STOPPED not in units(bus, ['active'], '*.timer')
+    kind, [path] = bus.call(PID1, 'RestartUnit', 'ss', STOPPED, 'replace')
+    assert kind == 'o' and path.startswith('/org/freedesktop/systemd1/job/'), path
+    until(lambda: STOPPED in units(bus, ['active'], '*.timer'), 'it is active')
+    assert STOPPED not in units(bus, ['inactive'], '*.timer')
 
 
 @about(LOGIND)

@@ -41,7 +41,7 @@ class StandIns(unittest.TestCase):
         def run(command):
             done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience())
             return done.returncode, done.stdout, done.stderr
-        return p, stand_ins.Bus(run, exact=True, root=stand_ins.POLKIT[0])
+        return p, stand_ins.Bus(run, exact=True, root=stand_ins.POLKIT[0], private=env['DBUS_SYSTEM_BUS_ADDRESS'].partition('=')[2])
 
     def order(self, p, *lines):
         p.stdin.write(''.join(line + '\n' for line in lines))
@@ -50,7 +50,14 @@ class StandIns(unittest.TestCase):
     def test_pid1(self):
         socket = os.path.join(self.dir, 'private')
         p, bus = self.start(FAKE_PID1, socket, address='unix:path=' + socket)
-        self.order(p, 'answer', 'loaded 12345678', 'array 99', f'unit {stand_ins.WAITING} 7 {stand_ins.NEVER} 90000000')
+        self.order(p, 'answer', 'loaded 12345678', 'array 99', f'unit {stand_ins.WAITING} 7 {stand_ins.NEVER} 90000000',
+                   f'unit {stand_ins.STOPPED} 0 {stand_ins.NEVER} {stand_ins.NEVER}')
+
+        def end_jobs():
+            for call in p.stdout:
+                if call == f'StartUnit {stand_ins.ENDS}\n':
+                    self.order(p, 'job')
+        threading.Thread(target=end_jobs, daemon=True).start()
         stand_ins.check(bus, stand_ins.PID1)
 
     def test_logind(self):

@@ -21,7 +21,8 @@ def keep_to_it(vm):
         done = guest.run(shlex.join(command))
         return done.rc, done.out, done.err
     bus = stand_ins.Bus(run)
-    guest.run("systemctl start --no-block " + stand_ins.WAITING + " && systemd-run --on-active=1000 true", check=True)
+    guest.put("/etc/systemd/system/" + stand_ins.STOPPED, "[Timer]\nOnActiveSec=1000\nUnit=%s\n" % stand_ins.ENDS)
+    guest.run("systemctl daemon-reload && systemctl start --no-block " + stand_ins.WAITING + " && systemd-run --on-active=1000 true", check=True)
     for of in stand_ins.API:
         stand_ins.check(bus, of)
     guest.run("systemctl stop " + stand_ins.WAITING, check=True)
