@@ -9,12 +9,13 @@
 #include <cmocka.h>
 
 #include "common/util.h"
+#include "sys/users/search.h"
 #include "sys/users/users.h"
 #include "tree.h"
 
 #define DISKS 8
 
-static unsigned asked;
+static unsigned asked, again; /* again: reads of PID 1's mount table through a process */
 
 int __real_search_process(const char *pid, void *data);
 int __wrap_search_process(const char *pid, void *data);
@@ -23,6 +24,18 @@ int __wrap_search_process(const char *pid, void *data)
 {
         asked += *pid >= '0' && *pid <= '9';
         return __real_search_process(pid, data);
+}
+
+int __real_search_mounts(struct user_search *list, size_t n, const char *path,
+                         const char *namespace, const char *pid);
+int __wrap_search_mounts(struct user_search *list, size_t n, const char *path,
+                         const char *namespace, const char *pid);
+
+int __wrap_search_mounts(struct user_search *list, size_t n, const char *path,
+                         const char *namespace, const char *pid)
+{
+        again += namespace && streq(namespace, "mnt:[1]");
+        return __real_search_mounts(list, n, path, namespace, pid);
 }
 
 int __real_strv_push(char ***list, size_t *n, const char *word);
@@ -57,7 +70,7 @@ static void make(struct tree *t, struct lun luns[static DISKS], struct users_of 
                                 'a' + (char) i);
                 of[i] = (struct users_of){.luns = &luns[i], .n_luns = 1};
         }
-        asked = 0;
+        asked = again = 0;
 }
 
 static void done(struct tree *t, struct users_of of[static DISKS])
@@ -76,6 +89,7 @@ static void test_one_walk(void **state)
         make(&t, luns, of);
         assert_int_equal(users_find_each(&t.roots, of, DISKS, true), 0);
         assert_int_equal(asked, 4);
+        assert_int_equal(again, 0);
         /* A mount in PID 1's table does not count again in another namespace. */
         assert_int_equal(of[0].n_users, 1);
         assert_string_equal(of[0].users[0].where, "/mnt/a");
