@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The stored TRIM settings, and what udev's rule does with them at an event. */
+/* The stored TRIM settings. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,14 +7,12 @@
 
 #include <cmocka.h>
 
-#include "../sys/tree.h"
 #include "common/util.h"
-#include "hold/hold.h"
 #include "sys/state/settings.h"
 #include "sys/state/trims.h"
+#include "tree.h"
 
 #define SCSI TREE_DIR "/host0/target0:0:0/0:0:0:0"
-#define MODE SCSI "/scsi_disk/0:0:0:0/provisioning_mode"
 #define MAX UINT64_C(2146435072)
 
 static struct facts disk(const char *serial, const char *port)
@@ -122,91 +120,6 @@ static void test_nonsense(void **state)
         tree_remove(&t);
 }
 
-/* The conditions at an event: stored setting, mode, whether uasd set it before; and the expected
- * result. */
-static const struct {
-        const char *what, *mode;
-        bool kept;
-        const char *before; /* UASD_TRIM_SET in udev's record */
-        bool on, set;
-        const char *write;
-        uint64_t max;
-} table[] = {
-        {"nobody said anything", "full", false, NULL, false, false, NULL, 0},
-        {"the kernel took it up", "unmap", false, NULL, false, false, NULL, 0},
-        {"kept on, the disk has come", "full", true, NULL, true, true, "unmap", MAX},
-        {"and is on", "unmap", true, "1", true, true, NULL, 0},
-        {"kept on, but the kernel was first", "unmap", true, NULL, true, false, NULL, 0},
-        {"kept on, and a user turned it off", "disabled", true, "1", true, true, NULL, 0},
-        {"taken back", "unmap", false, "1", false, false, "full", 0},
-        {"setting removed, and off already", "full", false, "1", false, false, NULL, 0},
-        {"no such attribute", NULL, true, NULL, true, false, NULL, 0},
-        {"on, and udev's record says that uasd did not set it", "unmap", false, "0", false, false,
-         NULL, 0},
-};
-
-static void test_events(void **state)
-{
-        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
-                struct trim_answer a = {.max_bytes = 9};
-                char record[32];
-                struct usb_disk d = {};
-                struct trim_lun lun;
-                struct tree t;
-
-                tree_make(&t);
-                assert_int_equal(usb_disk_read(&t.roots, TREE_INTERFACE, false, &d), 1);
-                lun = make(&t, 0, MAX);
-                if (table[i].mode)
-                        tree_write(&t, MODE, table[i].mode);
-                if (table[i].before) {
-                        (void) snprintf(record, sizeof(record), "E:UASD_TRIM_SET=%s\n",
-                                        table[i].before);
-                        tree_write(&t, "run/udev/data/b8:0", record);
-                }
-                if (table[i].kept)
-                        assert_int_equal(trims_store(&t.roots, &d.facts, false, &lun, 1), 0);
-                trim_ask(&t.roots, &d, d.luns, &a);
-                if (a.on != table[i].on || a.set != table[i].set || a.max_bytes != table[i].max ||
-                    !streq(a.mode ?: "-", table[i].write ?: "-"))
-                        fail_msg("%s: %i %i %s %llu", table[i].what, a.on, a.set, a.mode ?: "-",
-                                 (unsigned long long) a.max_bytes);
-
-                /* After a boot with uasd=off nothing is done. */
-                tree_write(&t, "proc/cmdline", "quiet uasd=off\n");
-                trim_ask(&t.roots, &d, d.luns, &a);
-                assert_true(!a.on && !a.set && !a.mode);
-                usb_disk_done(&d);
-                tree_remove(&t);
-        }
-}
-
-/* An event is about one LUN, and the setting may be for another one. */
-static void test_second_lun(void **state)
-{
-        static const char *const disks[] = {"sda", "sdb"};
-        struct trim_lun lun = {.lun = 1};
-        struct hold_answer a;
-        struct usb_disk d;
-        struct tree t;
-
-        tree_make(&t);
-        tree_add_lun(&t, 1, "sdb", 16);
-        tree_link(&t, "sys/block/sdb", "../class/block/sdb");
-        tree_link(&t, TREE_DIR "/host0/target0:0:0/0:0:0:1/block/sdb/device", "../..");
-        trim_read_medium(&t.roots, "sdb", &lun.medium);
-        for (size_t i = 0; i < 2 * ELEMENTSOF(disks); i++) {
-                const struct block_event e = {disks[i % 2], "change", "disk"};
-
-                assert_int_equal(hold_ask(&t.roots, &e, false, &d, &a), HOLD_ANSWERED);
-                assert_int_equal(a.trim.on, i == 3);
-                if (i == 1)
-                        assert_int_equal(trims_store(&t.roots, &d.facts, false, &lun, 1), 0);
-                usb_disk_done(&d);
-        }
-        tree_remove(&t);
-}
-
 /* The setting is for the disk that was behind the bridge then. */
 static void test_medium(void **state)
 {
@@ -214,54 +127,42 @@ static void test_medium(void **state)
                 const char *what, *file, *text;
                 bool forced;
                 enum trim_kept kept;
-                const char *write; /* with udev's record that uasd set it, and "unmap" */
         } changes[] = {
-                {"nothing", NULL, NULL, false, TRIM_KEPT, NULL},
+                {"nothing", NULL, NULL, false, TRIM_KEPT},
                 {"another product", SCSI "/model", "Disk B          \n", false,
-                 TRIM_KEPT_FOR_ANOTHER, "full"},
+                 TRIM_KEPT_FOR_ANOTHER},
                 {"the same, by --force", SCSI "/model", "Disk B          \n", true,
-                 TRIM_KEPT_FOR_ANOTHER, "full"},
-                {"another vendor", SCSI "/vendor", "WDC     \n", false, TRIM_KEPT_FOR_ANOTHER,
-                 "full"},
-                {"another revision", SCSI "/rev", "2.00\n", false, TRIM_KEPT_FOR_ANOTHER, "full"},
-                {"another size", SCSI "/block/sda/size", "4096\n", false, TRIM_KEPT_FOR_ANOTHER,
-                 "full"},
-                {"no medium", SCSI "/block/sda/size", "0\n", false, TRIM_KEPT_FOR_ANOTHER, "full"},
-                {"another serial number", SCSI "/vpd_pg80", "B", false, TRIM_KEPT_FOR_ANOTHER,
-                 "full"},
-                {"usb-storage shows no page", SCSI "/vpd_pg80", NULL, false, TRIM_KEPT, NULL},
+                 TRIM_KEPT_FOR_ANOTHER},
+                {"another vendor", SCSI "/vendor", "WDC     \n", false, TRIM_KEPT_FOR_ANOTHER},
+                {"another revision", SCSI "/rev", "2.00\n", false, TRIM_KEPT_FOR_ANOTHER},
+                {"another size", SCSI "/block/sda/size", "4096\n", false, TRIM_KEPT_FOR_ANOTHER},
+                {"no medium", SCSI "/block/sda/size", "0\n", false, TRIM_KEPT_FOR_ANOTHER},
+                {"another serial number", SCSI "/vpd_pg80", "B", false, TRIM_KEPT_FOR_ANOTHER},
+                {"usb-storage shows no page", SCSI "/vpd_pg80", NULL, false, TRIM_KEPT},
                 {"the offer has gone", SCSI "/vpd_pgb2", "\1\xb2\1\4\1\1\2", false,
-                 TRIM_NOT_OFFERED, "full"},
+                 TRIM_NOT_OFFERED},
                 {"there was none, by --force", SCSI "/vpd_pgb2", "\1\xb2\1\4\1\1\2", true,
-                 TRIM_KEPT, NULL},
+                 TRIM_KEPT},
         };
+        const struct facts f = disk("ONE", "2-1");
 
         for (size_t i = 0; i < ELEMENTSOF(changes); i++) {
-                struct trim_answer a = {};
-                struct usb_disk d = {};
                 struct trim_lun lun;
                 struct tree t;
                 uint64_t max;
 
                 tree_make(&t);
-                assert_int_equal(usb_disk_read(&t.roots, TREE_INTERFACE, false, &d), 1);
                 (void) make(&t, 0, MAX);
                 tree_write(&t, SCSI "/vpd_pg80", "A");
                 lun = make(&t, 0, MAX);
                 lun.forced = changes[i].forced;
-                assert_int_equal(trims_store(&t.roots, &d.facts, false, &lun, 1), 0);
-                tree_write(&t, MODE, "unmap");
-                tree_write(&t, "run/udev/data/b8:0", "E:UASD_TRIM_SET=1\n");
+                assert_int_equal(trims_store(&t.roots, &f, false, &lun, 1), 0);
                 if (changes[i].text)
                         tree_write(&t, changes[i].file, changes[i].text);
                 else if (changes[i].file)
                         tree_unlink(&t, changes[i].file);
-                trim_ask(&t.roots, &d, d.luns, &a);
-                if (trims_lookup(&t.roots, &d.facts, 0, "sda", &max) != (int) changes[i].kept ||
-                    a.on != (changes[i].kept == TRIM_KEPT) ||
-                    !streq(a.mode ?: "-", changes[i].write ?: "-"))
-                        fail_msg("%s: %i %s", changes[i].what, a.on, a.mode ?: "-");
-                usb_disk_done(&d);
+                if (trims_lookup(&t.roots, &f, 0, "sda", &max) != (int) changes[i].kept)
+                        fail_msg("%s", changes[i].what);
                 tree_remove(&t);
         }
 }
@@ -269,8 +170,8 @@ static void test_medium(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_kept),   cmocka_unit_test(test_nonsense),
-                cmocka_unit_test(test_events), cmocka_unit_test(test_second_lun),
+                cmocka_unit_test(test_kept),
+                cmocka_unit_test(test_nonsense),
                 cmocka_unit_test(test_medium),
         };
 
