@@ -9,6 +9,7 @@ import busybox
 import context
 from context import case
 from evidence import only_disk
+from patience import let_pass
 
 # Programs that this system does not have.
 FOREIGN = re.compile("systemctl|journalctl|udevadm|systemd-hwdb")
@@ -165,9 +166,9 @@ def at_rest(vm):
     disk = vm.disk(label="DATA")
     guest = bundled.on_uas(vm, disk, conf="TrialSec=0\n")
     only_disk(guest, "settled")
-    guest.run("sleep 5")
+    guest.wait_until("! grep -h it_value: /proc/$(pidof uasd)/fdinfo/* | grep -qv '(0, 0)'")  # no timer
     before = status(guest, "voluntary_ctxt_switches")
-    guest.run("sleep 60", timeout=120)
+    let_pass(60)  # the minute
     woken = status(guest, "voluntary_ctxt_switches") - before
     resident = status(guest, "VmRSS")
     assert woken == 0, woken

@@ -137,7 +137,7 @@ def controller_dies(vm):
         said[0].endswith("to blame: the USB controller"), said
     assert messages(guest, DISTRUSTED) == 0 and not record_of(guest, disk)
     guest.until(lambda: guest.driver(disk.interface) is None, 60, "gone")
-    guest.run("echo 1 >/sys/bus/pci/devices/%s/remove; sleep 1; echo 1 >/sys/bus/pci/rescan" % controller, check=True)
+    guest.run("echo 1 >/sys/bus/pci/devices/%s/remove; echo 1 >/sys/bus/pci/rescan" % controller, check=True)
     guest.wait_disk(disk.interface, driver="uas")
     one = only_disk(guest, "settled")
     assert not (one["history"] or "").startswith("distrusted"), one

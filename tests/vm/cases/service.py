@@ -6,6 +6,7 @@ import re
 
 from context import case
 from evidence import listed, only_disk, switch, well
+from patience import let_pass
 from stepped import back, main_pid
 
 KILLS = 20
@@ -151,7 +152,7 @@ def watchdog(vm):
     guest.put("/etc/systemd/system/uasd.service.d/vm.conf", "[Service]\nWatchdogSec=5\nTimeoutAbortSec=2\n")
     guest.run("systemctl daemon-reload && systemctl restart uasd", check=True)
     before = main_pid(guest)
-    guest.run("sleep 15", check=True)
+    let_pass(15)  # three times what PID 1 would wait for a uasd that hangs
     assert main_pid(guest) == before
     # In the middle of an event, but for less than a second.
     guest.run("uasctl list && kill -STOP %d" % before, check=True)
