@@ -60,7 +60,8 @@ int loop_run(sd_event *event)
                 if (r < 0)
                         return r;
         }
-        return 0;
+        (void) sd_event_get_exit_code(event, &r);
+        return r;
 }
 
 /* ---- timers ---- */

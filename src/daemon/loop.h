@@ -8,7 +8,7 @@
 /*
  * Runs sd_event_loop() under PID 1's watchdog. sd_event_set_watchdog() would wake uasd for ever
  * only to report that it does not hang. This function switches the watchdog off while uasd is at
- * rest. Returns 0 after sd_event_exit(), or -errno.
+ * rest. Returns the code of sd_event_exit(), or -errno.
  */
 int loop_run(sd_event *event);
 

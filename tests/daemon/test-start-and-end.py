@@ -146,6 +146,16 @@ class Stop(Machine):
         self.assertEqual(fourth.wait(patience()), 1)
         self.assertIn('cannot go on: No such file or directory', self.journal())
 
+    def test_no_memory(self):
+        "Without memory for an event uasd would miss it. It ends with an error, and PID 1 starts it again."
+        self.warns('no memory for the queue: uasd ends', 'cannot go on: Cannot allocate memory')
+        self.hears()
+        daemon = self.start([UASD, self.tree.top], stderr=self.said)
+        until(lambda: os.path.exists(self.tree.path('run/uasd/private')), 'it is there')
+        self.tree.write('no-memory', '')
+        self.look_again()
+        self.assertEqual(daemon.wait(patience()), 1)
+
     def test_no_folders(self):
         "A folder in /run cannot be made: uasd does without it."
         for name in 'hold', 'switch':

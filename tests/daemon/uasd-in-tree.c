@@ -28,10 +28,10 @@
  * gets each event in the order in which uasd takes them. While the file "at-fsync" exists, each
  * fsync makes the file "in-fsync" and waits until a test has removed it. The file "looks" gets a
  * byte for each quick look for users. With a file "no-uevents" the kernel gives no events, with a
- * file "no-fork" uasd gets no child. "pauses" gets each time that uasd waits before a call, in
- * msec. With a file "hurry" it waits 50 at most. The hwdb and logind's "run/systemd/seats" are
- * those of the folder. The user who runs the test is root for uasd, on the bus and at the private
- * socket.
+ * file "no-fork" uasd gets no child, with a file "no-memory" no memory for a post. "pauses" gets
+ * each time that uasd waits before a call, in msec. With a file "hurry" it waits 50 at most. The
+ * hwdb and logind's "run/systemd/seats" are those of the folder. The user who runs the test is root
+ * for uasd, on the bus and at the private socket.
  *
  * The linker replaces the functions that tests/daemon/meson.build names with --wrap.
  */
@@ -253,6 +253,20 @@ pid_t __wrap_child_fork(const int *keep, size_t n, int *ret_fd)
 
         (void) snprintf(path, sizeof(path), "%s/no-fork", top);
         return access(path, F_OK) < 0 ? __real_child_fork(keep, n, ret_fd) : -EAGAIN;
+}
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_malloc(size_t size)
+{
+        char path[PATH_MAX];
+
+        if (top && size == sizeof(struct post)) {
+                (void) snprintf(path, sizeof(path), "%s/no-memory", top);
+                if (access(path, F_OK) >= 0)
+                        return NULL;
+        }
+        return __real_malloc(size);
 }
 
 int __wrap_sd_seat_get_active(const char *seat, char **session, uid_t *uid);
