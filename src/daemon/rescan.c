@@ -69,7 +69,8 @@ static void entry_gone(struct entry *e)
         char port[INTERFACE_NAME_MAX];
 
         assert(m->queue.draining);
-        if (e->life.attempt.running)
+        /* Our own switch does not begin while an eject or another process has the lock. */
+        if (e->life.attempt.running && (e->run || e->life.attempt.to == DRIVER_NONE))
                 report_unplugged(e, switch_run_step(e->run));
         if (e->request.number)
                 bus_request_done(e, UASD_EXIT_NO_DISK, "", "the disk was unplugged");

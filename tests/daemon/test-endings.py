@@ -20,6 +20,16 @@ def state(pid):
     return words(f'/proc/{pid}/stat')[2]
 
 
+@contextlib.contextmanager
+def locked(tree):
+    """Another process has the lock of a switch. The path of its record."""
+    path = tree.path('run/uasd/switch/2-1:1.0')
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path + '.lock', 'w') as lock:
+        fcntl.lockf(lock, fcntl.LOCK_EX, 1)
+        yield path
+
+
 class Endings(Machine):
     def endings(self):
         """The name of each ending, its drivers, and its step."""
@@ -115,10 +125,7 @@ class Endings(Machine):
     @contextlib.contextmanager
     def running_elsewhere(self, record=''):
         """While uasd starts, another process has the lock of a switch, with this record."""
-        path = self.tree.path('run/uasd/switch/2-1:1.0')
-        os.makedirs(os.path.dirname(path))
-        with open(path + '.lock', 'w') as lock:
-            fcntl.lockf(lock, fcntl.LOCK_EX, 1)
+        with locked(self.tree) as path:
             if record:
                 with open(path, 'w') as file:
                     file.write(record)
@@ -205,6 +212,22 @@ class Unplugged(Machine):
         [told] = [fields for name, fields in self.messages() if name == 'UNPLUGGED']
         self.assertEqual(told['MESSAGE'], '2-1:1.0 sdz: unplugged in the middle of a switch from uas to usb-storage')
         self.assertEqual([told.get('UASD_' + key) for key in ('FROM', 'TO', 'STEP')], ['uas', 'usb-storage', 'sync'])
+
+    def wanted_while_locked(self):
+        """The disk becomes free for a switch while another process, such as an eject, has the lock."""
+        self.use(True)
+        self.switch()
+        self.use(False)
+        until(lambda: self.disk()['state'] == 'switching', 'uasd wants to switch it')
+
+    def test_ejected(self):
+        "An eject has the lock. No switch has begun, so none is interrupted."
+        with locked(self.tree):
+            self.wanted_while_locked()
+            self.pull()
+        self.assertEqual([name for name, _ in self.messages()], ['WAITING'])
+        self.assertNotIn('switching from', self.journal())
+        self.assertIn('2-1:1.0: another uasd-switch is at work\n', self.journal())
 
     def test_refused_eject(self):
         "A client that is refused and asks what uses the disk gets the present users, not those of a moment ago."

@@ -140,10 +140,11 @@ void report_state(struct entry *e, enum state before)
 
         if (d->state == STATE_HELD) /* reported when it began */
                 return;
-        if (d->state == STATE_SWITCHING && e->life.attempt.to == DRIVER_NONE) /* adopted */
-                log_info("%s: %s", d->facts.interface,
-                         e->run ? "putting in order what an interrupted switch has left"
-                                : "a switch begun earlier is at work");
+        if (d->state == STATE_SWITCHING && e->foreign.again.timer)
+                log_info("%s: another uasd-switch is at work", d->facts.interface);
+        else if (d->state == STATE_SWITCHING && e->life.attempt.to == DRIVER_NONE) /* adopted */
+                log_info("%s: putting in order what an interrupted switch has left",
+                         d->facts.interface);
         else if (d->state == STATE_SWITCHING)
                 log_info("%s: switching from %s to %s%s", d->facts.interface,
                          driver_to_string(d->facts.driver), driver_to_string(d->decision.target),
