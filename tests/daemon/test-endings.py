@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 
-from machine import Machine, main, stop, until
+from machine import SWITCH, Machine, main, stop, until
 
 
 def words(path):
@@ -228,6 +228,17 @@ class Unplugged(Machine):
         self.assertEqual([name for name, _ in self.messages()], ['WAITING'])
         self.assertNotIn('switching from', self.journal())
         self.assertIn('2-1:1.0: another uasd-switch is at work\n', self.journal())
+
+    def test_killed_elsewhere(self):
+        "An eject or a switch of another process is killed. It is put in order, and uasd's own switch begins then."
+        self.play(SWITCH.replace('\n', '\ncase "$*" in *--recover*) rm "$TREE/run/uasd/switch/2-1:1.0"; exit 0;; esac\n', 1))
+        with locked(self.tree) as path:
+            self.wanted_while_locked()
+            with open(path, 'w') as file:
+                file.write('PID=1\nBUSNUM=2\nDEVNUM=5\nFROM=uas\nTO=usb-storage\nSTEP=bind\n')
+        self.driver_is('usb-storage', 60)
+        self.assertFalse(os.path.exists(path))
+        self.assertEqual([name for name, _ in self.messages()], ['WAITING', 'WAITING', 'SWITCHED'])
 
     def test_refused_eject(self):
         "A client that is refused and asks what uses the disk gets the present users, not those of a moment ago."

@@ -125,6 +125,9 @@ static void switch_run_on_end(void *data, const struct child_end *end)
         /* It was killed in the middle: its record shows what must be undone. */
         if (again && switch_recover(e, done.killed ? &done.outcome : NULL, run->tries + 1) >= 0)
                 return;
+        /* Another process was killed. Its record is in order now, and our switch has not begun. */
+        done.foreign = run->recovering && run->killed.code < 0 &&
+                       e->life.attempt.to != DRIVER_NONE && done.outcome.code == UASD_EXIT_OK;
         /* First the present driver of the disk, then the outcome. */
         queue_rescan(m, e->life.disk.facts.interface);
         queue_event(e, &done);
