@@ -162,7 +162,6 @@ static void entry_take_disk(struct entry *e, struct usb_disk *d, struct attachme
         if (attachment_read(&m->roots, &disk->facts, ret_mark) >= 0) {
                 e->life.attempt.tried = ret_mark->tried;
                 e->life.attempt.last = ret_mark->switched_to;
-                e->life.cancelled = ret_mark->cancelled;
                 e->told = ret_mark->told;
         }
 }
@@ -198,6 +197,7 @@ static void disk_take_snapshot(const struct disk *d, char ret[static SNAPSHOT_MA
 /* The machine of a new disk is stepped once, when all of this is known. */
 static void entry_adopt(struct entry *e, const struct attachment_mark *mark)
 {
+        e->life.cancelled = mark->cancelled; /* only now: it may not be on record later */
         inhibit_adopt(e);
         switch_adopt(e, mark->untold);
         trouble_adopt(e);

@@ -5,7 +5,7 @@
 import json
 import os
 
-from machine import Machine, main
+from machine import Machine, main, until
 import privatebus
 
 STAYS = 'The switch to %s was cancelled. The disk stays on %s until a user asks again or plugs it in again.'
@@ -127,6 +127,40 @@ class Cancel(Machine):
         self.driver_is('uas')
         self.assertEqual(self.mark('CANCELLED'), '0')
         self.assertNotIn('cancelled', self.disk()['reason'])
+
+    def run_is_full(self, daemon):
+        """uasd cannot write the mark of the disk. Its next name is taken. Ends that again."""
+        temporary = self.tree.path(f'run/uasd/attachment/.{self.tree.attachment()}.{daemon.pid}')
+        os.makedirs(temporary)
+        return lambda: os.rmdir(temporary)
+
+    def test_request_stays_on_record(self):
+        "/run is full: the request cannot be removed from the record. It stays in force, and the user learns that."
+        daemon = self.both()
+        self.use(True)
+        path = self.switch()
+        ends = self.run_is_full(daemon)
+        self.assertIn('File exists', self.ctl('cancel', 'sdz', code=1).stderr)
+        self.assertEqual((self.job()[0], self.job()[1]['State']), (path, 'waiting'))
+        self.is_at(state='waiting', target='usb-storage')
+        ends()
+        self.ctl('cancel', 'sdz')
+        self.assertEqual(self.mark('OVERRIDE'), 'none')
+
+    def test_not_on_record(self):
+        "/run is full: a switch that no user requested stays cancelled until uasd ends, also after events of the disk."
+        self.warns('that it was cancelled is known until uasd ends')
+        self.hears()
+        self.bind('usb-storage')
+        self.use(True)
+        daemon = self.both()
+        self.is_at(state='waiting', target='uas')
+        self.run_is_full(daemon)
+        self.ctl('cancel', 'sdz')
+        self.tree.write('sys/bus/usb/devices/2-1/speed', '480\n')
+        self.look_again()
+        until(lambda: self.managed_disks()[0]['SpeedMbps'] == 480, 'it has been read again')
+        self.is_settled_on('usb-storage', 'uas')
 
     def test_asked_before_restart(self):
         "A request outlives uasd, and can be cancelled afterwards. Its job ends with the uasd that had it."

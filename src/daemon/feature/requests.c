@@ -341,6 +341,7 @@ int request_cancel(struct entry *e)
 {
         enum state state = e->life.disk.state;
         struct event cancel = {.type = EVENT_CANCEL};
+        int r;
 
         if (e->life.attempt.running ||
             (e->request.number && lease_returns(e))) /* running, or just finished */
@@ -350,7 +351,9 @@ int request_cancel(struct entry *e)
         if (!lease_held(e)) {
                 cancel = request_cancel_event(&e->life, e->request.number != 0,
                                               e->request.overridden, e->request.overridden_forced);
-                (void) request_mark_override(e, cancel.target, cancel.force);
+                r = request_mark_override(e, cancel.target, cancel.force);
+                if (r < 0) /* the next rescan would bring it back */
+                        return r;
         }
         if (e->request.number)
                 bus_request_done(e, UASD_EXIT_FAILED, "", "it was cancelled");
@@ -376,7 +379,7 @@ void request_settle(struct entry *e)
 int request_release(struct entry *e)
 {
         struct manager *m = e->manager;
-        int r;
+        int r, cancelled;
 
         if (!e->life.hold.active &&
             !hold_in_force(&m->roots, &e->life.disk.facts, now_boottime(), NULL))
@@ -385,11 +388,13 @@ int request_release(struct entry *e)
         r = hold_release(&m->roots, &e->life.disk.facts);
         if (e->life.hold.active)
                 queue_event(e, &(struct event){.type = EVENT_RELEASED});
-        (void) request_cancel(e);
+        cancelled = request_cancel(e);
         if (r >= 0)
                 r = trigger_add(&m->roots, e->life.disk.luns, e->life.disk.n_luns);
         queue_entry(e, POST_RELEASED);
         if (r == -ENOENT) /* the disk is just being unplugged and waits for nothing */
                 return 0;
+        if (r >= 0 && cancelled < 0 && cancelled != -EBUSY)
+                return cancelled;
         return r;
 }
