@@ -212,6 +212,7 @@ start_service() {
         procd_open_instance
         procd_set_param command $daemon
         procd_set_param respawn 3600 2 0
+        procd_set_param term_timeout 30
         procd_set_param stderr 1
         procd_close_instance
 }

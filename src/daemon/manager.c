@@ -205,8 +205,8 @@ void manager_end(struct manager *m)
                 return;
         m->ended = true;
         m->env.stopping = true; /* no switch begins; uasd-switch finishes the present ones */
-        take_end(m);
         record_stop(m);
         kmsg_keep(m);
         trouble_end(m);
+        take_end(m); /* the last one: it may wait longer than a supervisor does */
 }

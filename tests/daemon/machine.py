@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -213,6 +214,16 @@ class Machine(unittest.TestCase):
         p = subprocess.Popen(program, **{'env': self.env, 'stdin': subprocess.DEVNULL, 'text': True, **more})
         self.addCleanup(lambda: privatebus.kill(p))
         return p
+
+    def notified(self):
+        """PID 1's socket."""
+        path = os.path.join(self.dir, 'notify')
+        pid1 = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(pid1.close)
+        pid1.bind(path)
+        pid1.settimeout(patience())
+        self.env['NOTIFY_SOCKET'] = path
+        return lambda: pid1.recv(4096).decode()
 
     def start_bus(self):
         bus = privatebus.start(self.dir)

@@ -30,16 +30,6 @@ def call(serial):
 
 
 class Stop(Machine):
-    def notified(self):
-        """PID 1's socket."""
-        path = os.path.join(self.dir, 'notify')
-        pid1 = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.addCleanup(pid1.close)
-        pid1.bind(path)
-        pid1.settimeout(patience())
-        self.env['NOTIFY_SOCKET'] = path
-        return lambda: pid1.recv(4096).decode()
-
     def test_told(self):
         "PID 1 hears when uasd is ready, and when it stops. Both signals stop it, and it has no error."
         told = self.notified()

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from machine import SWITCH, TOP, Machine, main, until
+from machine import SWITCH, TOP, Machine, main, patience, until
 
 HOOK = """#!/bin/sh
 echo "$0 $1 $2 $UASD_DISKS" | sed 's,.*/,,' >>{top}/hooks
@@ -109,6 +109,16 @@ class Take(Machine):
         self.assertEqual(self.hooks(), ['10-dies release 2-1:1.0 sdz', '10-dies mount 2-1:1.0 sdz'])
         self.driver_is('uas')
 
+    def test_killed_worker(self):
+        "The process of uasd that waits for the hook is killed. The hook unmounts the disk, and mounts it again after the switch."
+        self.hook('10-works', f'kill -KILL $PPID; exec umount {self.at}')
+        self.hook('20-late', 'exit 0')
+        self.both()
+        self.driver_is('uas')
+        until(lambda: os.path.ismount(self.at), 'it is mounted again')
+        self.assertEqual(self.hooks(), ['10-works release 2-1:1.0 sdz', '10-works mount 2-1:1.0 sdz'])
+        until(lambda: self.mark() == [], 'the mark has gone')
+
     def test_hook_hangs(self):
         "Each hook has 30 s. One that is killed then may have unmounted the disk, and mounts it again."
         self.tree.write('no-patience', '')
@@ -175,6 +185,20 @@ class Take(Machine):
         daemon.terminate()
         until(lambda: os.path.ismount(self.at), 'it is mounted again')
         os.unlink(self.tree.path('at-sync'))
+
+    def test_ended_during_release(self):
+        "uasd ends while the hook unmounts the disk."
+        self.tree.write('at-release', '')
+        self.hook('works', f'while [ -e {self.tree.top}/at-release ]; do sleep 0.02; done; exec umount {self.at}')
+        told = self.notified()
+        daemon = self.start_daemon()
+        self.assertIn('READY=1', told())
+        until(self.hooks, 'the hook is at work')
+        daemon.terminate()
+        self.assertEqual(told(), 'STOPPING=1')
+        os.unlink(self.tree.path('at-release'))
+        self.assertEqual(daemon.wait(patience()), 0)
+        until(lambda: self.hooks()[1:] == ['works mount 2-1:1.0 sdz'] and os.path.ismount(self.at), 'it is mounted again')
 
 
 class Shipped(unittest.TestCase):

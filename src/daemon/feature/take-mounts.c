@@ -13,6 +13,8 @@
 #include "sys/users/users.h"
 
 #define TAKE_UPTIME_SEC (5 * 60)
+/* uasd waits so long for a hook at work before it ends. */
+#define TAKE_STOP_USEC (5 * USEC_PER_SEC)
 /* By then a free disk has been switched. If it still waits, something else uses it. */
 #define TAKE_LONGEST_USEC (60 * USEC_PER_SEC)
 
@@ -94,16 +96,21 @@ static void take_on_late(void *data)
 static void take_on_end(void *data, const struct child_end *end)
 {
         struct entry *e = data;
+        const char *interface = e->life.disk.facts.interface;
+        struct attachment_mark mark = {};
 
         e->take.worker = NULL;
-        if (end->size == 0 ||
-            !copy_part(e->take.hook, sizeof(e->take.hook), end->answer, end->size)) {
-                log_notice("%s: no program in " HOOKS " has unmounted it",
-                           e->life.disk.facts.interface);
+        if (end->size > 0)
+                (void) copy_part(mark.taken_by, sizeof(mark.taken_by), end->answer, end->size);
+        else if (!end->exited) /* the hook goes on without it */
+                (void) attachment_read(&e->manager->roots, &e->life.disk.facts, &mark);
+        if (!mark.taken_by[0]) {
+                log_notice("%s: no program in " HOOKS " has unmounted it", interface);
                 return;
         }
-        log_info("%s: " HOOKS "/%s has unmounted it", e->life.disk.facts.interface, e->take.hook);
-        (void) later_call(&e->take.limit, e->manager->event, TAKE_LONGEST_USEC, take_on_late, e);
+        log_info("%s: " HOOKS "/%s %s", interface, mark.taken_by,
+                 end->size > 0 ? "has unmounted it" : "may have unmounted it");
+        take_adopt(e, mark.taken_by);
         take_follow(e);
 }
 
@@ -201,9 +208,14 @@ void take_forget(struct entry *e)
 
 void take_end(struct manager *m)
 {
-        FOREACH_ENTRY (e, m)
+        usec_t deadline = now_monotonic() + TAKE_STOP_USEC;
+
+        FOREACH_ENTRY (e, m) {
+                while (e->take.worker && child_wait(e->take.worker, deadline))
+                        ;
                 if (e->take.hook[0] && !e->take.worker) {
                         (void) take_hook_start(e, e->take.hook, "mount");
                         (void) take_note(&m->roots, e, "");
                 }
+        }
 }
