@@ -15,6 +15,7 @@ PIPES = b''.join(bytes([7, 5, address, 2, 0, 4, 0, 6, 0x30, 0, 5, 0, 0, 4, 0x24,
 INTERFACES = bytes([9, 2, 95, 0, 1, 1, 0, 0x80, 50, 9, 4, 0, 0, 0, 8, 6, 0x50, 0, 9, 4, 0, 1, 4, 8, 6, 0x62, 0]) + PIPES
 
 BOT_ALONE = bytes([9, 2, 18, 0, 1, 1, 0, 0x80, 50, 9, 4, 0, 0, 0, 8, 6, 0x50, 0])
+UAS_ALONE = bytes([9, 2, 86, 0, 1, 1, 0, 0x80, 50, 9, 4, 0, 0, 4, 8, 6, 0x62, 0]) + PIPES
 
 REMOTE = next((p for p in ('/usr/lib/systemd/systemd-journal-remote', '/lib/systemd/systemd-journal-remote') if os.path.exists(p)), None)
 MACHINE = '0123456789abcdef0123456789abcdef'

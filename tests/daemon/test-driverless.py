@@ -10,7 +10,7 @@ import subprocess
 import termios
 
 from machine import SWITCH, Machine, main, until
-from tree import BOT_ALONE
+from tree import BOT_ALONE, INTERFACES, UAS_ALONE
 
 
 class Driverless(Machine):
@@ -53,33 +53,67 @@ class Driverless(Machine):
 
     # The module uas
 
-    def asks(self, uas):
-        """uasd asks libkmod about the module for this disk on usb-storage: it waits for a child, which has page faults."""
-        def faults_of_children():
-            with open(f'/proc/{uasd.pid}/stat') as f:
-                return int(f.read().rsplit(')', 1)[1].split()[8])
+    def looks(self):
+        """How often uasd has asked libkmod about the module: it gives the child that does that 10 s."""
+        try:
+            with open(self.tree.path('limits')) as f:
+                return f.read().split().count('10000000')
+        except FileNotFoundError:
+            return 0
 
-        self.bind('usb-storage')
-        shutil.rmtree(self.tree.path('sys/bus/usb/drivers/uas'))  # it is not loaded
-        if not uas:
-            with open(self.tree.path('sys/bus/usb/devices/2-1/descriptors'), 'r+b') as f:
-                device = f.read(18)
-                f.seek(0)
-                f.truncate()
-                f.write(device + BOT_ALONE)
+    def starts(self, driver, interfaces=INTERFACES):
+        """uasd for this disk. The module is not loaded."""
+        self.bind(driver)
+        shutil.rmtree(self.tree.path('sys/bus/usb/drivers/uas'))
+        with open(self.tree.path('sys/bus/usb/devices/2-1/descriptors'), 'r+b') as f:
+            device = f.read(18)
+            f.seek(0)
+            f.truncate()
+            f.write(device + interfaces)
         self.hears()
-        uasd = self.both()
-        before = faults_of_children()
-        self.tree.write('sys/bus/usb/devices/2-1/speed', '480\n')
+        self.both()
+
+    def is_read_again(self, speed=480):
+        self.tree.write('sys/bus/usb/devices/2-1/speed', f'{speed}\n')
         self.look_again()
-        until(lambda: self.managed_disks()[0]['SpeedMbps'] == 480, 'it has been read again')
-        return faults_of_children() > before
+        until(lambda: self.managed_disks()[0]['SpeedMbps'] == speed, 'it has been read again')
+
+    def asks_again(self, interfaces):
+        self.starts('usb-storage', interfaces)
+        before = self.looks()
+        self.is_read_again()
+        return self.looks() - before
 
     def test_asks_for_both_protocols(self):
-        self.assertTrue(self.asks(uas=True))
+        self.assertEqual(self.asks_again(INTERFACES), 1)
 
     def test_asks_nothing_without_uas(self):
-        self.assertFalse(self.asks(uas=False))
+        self.assertEqual(self.asks_again(BOT_ALONE), 0)
+
+    def asks_ahead(self, interfaces, times):
+        "Also if events of the disk come."
+        self.starts(None, interfaces)
+        for speed in 480, 5000:
+            self.is_read_again(speed)
+            looks = self.looks()
+            if self.disk()['reason_id'] != 'just-unbound':
+                self.skipTest('the machine is slower than the 5 s that a disk has to get a driver')
+            self.assertEqual(looks, times)
+
+    def test_asks_once_ahead(self):
+        "uasd asks before usb-storage is bound, and uses the answer after that."
+        self.asks_ahead(INTERFACES, 1)
+        self.bind('usb-storage')
+        self.is_read_again()
+        self.assertEqual(self.looks(), 1)
+
+    def test_asks_nothing_ahead_without_uas(self):
+        self.starts(None, BOT_ALONE)
+        self.is_read_again()
+        self.assertEqual(self.looks(), 0)
+
+    def test_asks_nothing_ahead_without_bot(self):
+        self.asks_ahead(UAS_ALONE, 0)
 
     # The remains of a switch that was killed and cannot be recovered
 
