@@ -56,14 +56,26 @@ static bool fits_block(const struct view *v, const char *what)
         return false;
 }
 
+/* As uasctl shows it, or as lsusb does. */
+static bool fits_serial_by(int (*compare)(const char *a, const char *b), const struct view *v,
+                           const char *what)
+{
+        char serial[USB_STRING_MAX];
+
+        if (!copy_string(serial, sizeof(serial), what))
+                return false;
+        serial_normalize(serial);
+        return *serial && compare(v->disk.facts.serial, serial) == 0;
+}
+
 static bool fits_serial(const struct view *v, const char *what)
 {
-        return v->disk.facts.serial[0] && streq(v->disk.facts.serial, what);
+        return fits_serial_by(strcmp, v, what);
 }
 
 static bool fits_serial_in_any_case(const struct view *v, const char *what)
 {
-        return v->disk.facts.serial[0] && strcasecmp(v->disk.facts.serial, what) == 0;
+        return fits_serial_by(strcasecmp, v, what);
 }
 
 /* It is being switched: its block device has gone for a moment, and no other disk has that name. */
@@ -270,6 +282,8 @@ int select_disks(const struct roots *roots, const struct views *v, const char *w
                         add_matching(&s, fits_ids, what);
                 if (r == -ENOENT && s.n == 0)
                         add_matching(&s, fits_serial, what);
+                if (r == -ENOENT && s.n == 0)
+                        add_matching(&s, fits_serial_in_any_case, what);
                 if (r < 0 && s.n == 0)
                         return r;
                 return s.n;

@@ -2,6 +2,7 @@
 #include "core/config.h"
 
 #include "common/util.h"
+#include "core/facts.h"
 
 #define DISK_PREFIX "Disk "
 
@@ -76,8 +77,10 @@ int parse_seconds(const char *s, usec_t *ret_usec)
         return 0;
 }
 
-/* Parses "VID:PID" or "VID:PID:SERIAL"; a serial may contain colons. */
-static int parse_disk(const char *s, uint16_t *ret_vid, uint16_t *ret_pid, const char **ret_serial)
+/* Parses "VID:PID" or "VID:PID:SERIAL"; a serial may contain colons. If it does not count, the
+ * section would be for every disk of this VID:PID. */
+static int parse_disk(const char *s, uint16_t *ret_vid, uint16_t *ret_pid,
+                      char ret_serial[static USB_STRING_MAX])
 {
         unsigned long long vid, pid;
 
@@ -85,11 +88,16 @@ static int parse_disk(const char *s, uint16_t *ret_vid, uint16_t *ret_pid, const
         if (take_uint(&s, 16, UINT16_MAX, &vid) < 0 || *s++ != ':' ||
             take_uint(&s, 16, UINT16_MAX, &pid) < 0)
                 return -EINVAL;
-        if (*s && (*s++ != ':' || !*s))
-                return -EINVAL;
+        ret_serial[0] = '\0';
+        if (*s) {
+                if (*s++ != ':' || !copy_string(ret_serial, USB_STRING_MAX, s))
+                        return -EINVAL;
+                serial_normalize(ret_serial);
+                if (!*ret_serial)
+                        return -EINVAL;
+        }
         *ret_vid = (uint16_t) vid;
         *ret_pid = (uint16_t) pid;
-        *ret_serial = s;
         return 0;
 }
 
@@ -115,11 +123,11 @@ static int set_rule(struct config *c, uint16_t vid, uint16_t pid, const char *se
 
 static int set_disk(struct config *c, const char *disk, const char *key, const char *value)
 {
+        char serial[USB_STRING_MAX];
         uint16_t vid, pid;
-        const char *serial;
         int policy;
 
-        if (!streq(key, "Policy") || parse_disk(disk, &vid, &pid, &serial) < 0)
+        if (!streq(key, "Policy") || parse_disk(disk, &vid, &pid, serial) < 0)
                 return -ENOENT;
         policy = policy_from_string(value);
         if (policy < 0)

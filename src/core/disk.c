@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/disk.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <limits.h>
 
@@ -66,6 +67,28 @@ void facts_copy_strings(const struct facts *from, struct facts *to)
         memcpy(to->manufacturer, from->manufacturer, sizeof(to->manufacturer));
         memcpy(to->product, from->product, sizeof(to->product));
         memcpy(to->serial, from->serial, sizeof(to->serial));
+}
+
+void serial_normalize(char *serial)
+{
+        const unsigned char *s = (const unsigned char *) serial;
+        size_t n = strlen(serial);
+        char *to = serial;
+
+        while (n > 0 && strchr("\r\n", s[n - 1])) /* udev drops these from each attribute */
+                n--;
+        for (size_t i = 0; i < n; i++)
+                if (s[i] < ' ' || s[i] > 0x7f || s[i] == ',')
+                        n = 0;
+        for (size_t i = 0; i < n; i++) {
+                if (s[i] == ' ' && (to == serial || i + 1 == n || s[i + 1] == ' '))
+                        continue;
+                if (isalnum(s[i]) || strchr("#+-.:=@_", s[i]) || (s[i] == '\\' && s[i + 1] == 'x'))
+                        *to++ = (char) s[i];
+                else
+                        *to++ = '_';
+        }
+        *to = '\0';
 }
 
 /* ---- names, LUNs and users ---- */

@@ -57,7 +57,8 @@ bool attachment_id_parse(const char *s, struct attachment_id *ret);
 
 /*
  * Everything that a decision needs to know about one interface. sys/ fills it, core/ reads it.
- * Strings from the device are unchanged: a caller that prints them must make them harmless.
+ * Strings from the device are unchanged, except the serial number (serial_normalize()): a caller
+ * that prints them must make them harmless.
  */
 #define DISTRUST_REASON_MAX 240
 
@@ -156,6 +157,16 @@ static inline void facts_for_good(struct facts *f)
 }
 
 void facts_copy_strings(const struct facts *from, struct facts *to);
+
+/*
+ * Brings a serial number, as the device reports it or as a user writes it, into the one form that
+ * all programs use. That is udev's ID_SERIAL_SHORT, since uasd-hold has no other. The rule is that
+ * of usb_id in systemd-udevd. Blanks at the ends go, and blanks in the middle become "_". So does
+ * each character but letters, digits, "#+-.:=@_" and the backslash of "\\x". A serial number with a
+ * comma, a control character or a byte above 0x7f does not count: it becomes "". A second call
+ * changes nothing.
+ */
+void serial_normalize(char *serial);
 
 /* Returns true if the device can be faster than its link, according to its descriptors. */
 static inline bool facts_slow_link(const struct facts *f)

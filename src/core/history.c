@@ -160,18 +160,25 @@ bool history_id_is_of(const char *s, const struct facts *f)
 bool history_id_parse(const char *s, char *ret, size_t size)
 {
         size_t n = strlen(s), bridge = strlen("1234:5678:");
+        char serial[HISTORY_KEY_MAX];
+        const char *port;
 
         if (n <= bridge || n >= size || s[4] != ':' || s[9] != ':')
                 return false;
         for (size_t i = 0; i < bridge - 1; i++)
                 if (i != 4 && !isxdigit((unsigned char) s[i]))
                         return false;
-        for (const char *p = s; *p; p++)
-                if (!isgraph((unsigned char) *p) && *p != ' ' && !((unsigned char) *p & 0x80))
+        port = strchrnul(s + bridge, '@');
+        for (const char *p = port; *p; p++)
+                if (!isgraph((unsigned char) *p))
                         return false;
-        if (strpbrk(s, "=#") || s[n - 1] == ' ')
+        if (strpbrk(s, "=#") ||
+            !copy_part(serial, sizeof(serial), s + bridge, (size_t) (port - s) - bridge))
                 return false;
-        (void) snprintf(ret, size, "%s", s);
+        serial_normalize(serial);
+        if (!*serial && !*port)
+                return false;
+        (void) snprintf(ret, size, "%.*s%s%s", (int) bridge, s, serial, port);
         for (size_t i = 0; i < bridge; i++)
                 ret[i] = (char) tolower((unsigned char) ret[i]);
         return true;

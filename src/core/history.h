@@ -66,8 +66,8 @@ char *history_key_disk(const struct facts *f, char *ret, size_t size);
 bool history_id_is_of(const char *s, const struct facts *f);
 
 /*
- * Returns true for "VID:PID:SERIAL", or a key; ret: with VID and PID as in a key. The serial is not
- * changed: its special characters are escaped already.
+ * Returns true for "VID:PID:SERIAL", or a key; ret: as in a key. The serial has its "=@#" escaped
+ * already, which serial_normalize() does not change.
  */
 bool history_id_parse(const char *s, char *ret, size_t size);
 

@@ -205,10 +205,14 @@ static void look_at_journal(const struct ctl *c, struct id_search *s)
 
 int ctl_select_recorded(struct ctl *c, const char *what)
 {
-        struct id_search s = {.what = what, .id = c->id};
+        char name[HISTORY_KEY_MAX] = "";
+        struct id_search s = {.what = name, .id = c->id};
 
         c->id[0] = '\0';
-        if (!isempty(what) && !strchr(what, '/') && !ctl_is_plugged_in(c, what)) {
+        if (what && !history_id_parse(what, name, sizeof(name)) &&
+            copy_string(name, sizeof(name), what))
+                serial_normalize(name);
+        if (*name && what[0] != '/' && !ctl_is_plugged_in(c, what)) {
                 (void) history_each(&c->client.roots, look_at_record, &s);
                 (void) policy_each(&c->client.roots, look_at_policy, &s);
                 look_at_journal(c, &s);

@@ -74,17 +74,18 @@ enum known_as block_known_as(const struct roots *roots, const struct block *b)
 /*
  * Policy depends on the serial, and one of the kernel's rules on names. Reading the attributes
  * takes the device lock, and a disk that hangs would hang udev. So they come from udev's record of
- * the USB device.
+ * the USB device. There the serial is as serial_normalize() makes it, and not escaped.
  */
 void strings_from_udev(const struct roots *roots, struct facts *f)
 {
         const struct {
                 const char *key;
                 char *to;
+                bool escaped;
         } strings[] = {
                 {"ID_SERIAL_SHORT", f->serial},
-                {"ID_VENDOR_ENC", f->manufacturer},
-                {"ID_MODEL_ENC", f->product},
+                {"ID_VENDOR_ENC", f->manufacturer, true},
+                {"ID_MODEL_ENC", f->product, true},
         };
         _cleanup_free_ char *record = NULL;
         char id[UDEVDB_ID_MAX];
@@ -93,10 +94,10 @@ void strings_from_udev(const struct roots *roots, struct facts *f)
                 return;
         record = udevdb_read(roots, id);
         for (size_t i = 0; i < ELEMENTSOF(strings); i++) {
-                if (udevdb_get(record, strings[i].key, strings[i].to, USB_STRING_MAX) > 0)
-                        unescape(strings[i].to);
-                else
+                if (udevdb_get(record, strings[i].key, strings[i].to, USB_STRING_MAX) <= 0)
                         strings[i].to[0] = '\0';
+                else if (strings[i].escaped)
+                        unescape(strings[i].to);
         }
 }
 

@@ -102,7 +102,7 @@ static int setup(void **state)
                  0x0002); /* its serial number is the name of another disk */
         add_view(f, "2-3:1.0", "sdd", "", 0x0003);
         add_view(f, "2-3:1.1", "sde", "SERIAL2", 0x0003);
-        add_view(f, "2-4:1.0", "sdf", "A/B", 0x0004);
+        add_view(f, "2-4:1.0", "sdf", "A_B_C", 0x0004);
         (void) copy_string(f->views.list[4].disk.facts.product, USB_STRING_MAX, "Portable T7");
         (void) copy_string(f->views.list[4].former, sizeof(f->views.list[4].former), "sdx sdy");
         (void) copy_string(f->views.list[1].former, sizeof(f->views.list[1].former), "sdb");
@@ -180,8 +180,13 @@ static void words(void **state)
                 {"vda", -EXDEV}, /* a disk, but not on USB */
                 {"SERIAL2", 1, "2-3:1.1"},
                 {"", 0},
-                {"A/B", 1, "2-4:1.0"},
-                {"1209:0004:A/B", 1, "2-4:1.0"},
+                {" A/B C", 1, "2-4:1.0"}, /* as lsusb shows it */
+                {"a/b c", 1, "2-4:1.0"},
+                {"1209:0004: A/B C", 1, "2-4:1.0"},
+                {"A_B C ", 1, "2-4:1.0"},
+                {"a_b c", 1, "2-4:1.0"},
+                {"1209:0004:A_B_C", 1, "2-4:1.0"},
+                {"A_B_C,", 0},
                 {"1209:0004:A/C", -ENOENT},
                 {"../class", -ENOENT},
                 {"..", 0},

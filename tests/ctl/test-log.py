@@ -81,11 +81,11 @@ class Log(unittest.TestCase):
         self.tree.journal(*(self.ending('HELD', serial=serial) for serial in ('GONE', 'GONE2', 'S1')))
         for name, n in ('GONE', 1), ('gone2', 1), ('1209:5a5a:GONE', 1), ('S1', 1):
             self.assertEqual(len(self.log(name)), n, name)
-        self.tree.write('etc/uasd/policy', '0bc2:ab38:KEPT=uas\n')
+        self.tree.write('etc/uasd/policy', '0bc2:ab38:KE_PT=uas\n0bc2:ab38:@0000:00:14.0/ss/1=uas\n')
         more = '' if os.geteuid() == 0 else self.MORE
-        for name in 'KEPT', '0bc2:ab38:KEPT':
+        for name in 'KE_PT', ' KE PT ', 'KE/PT', '0bc2:ab38:KE_PT', '0bc2:ab38: KE PT ':
             self.log(name, talk=more + 'uasctl: There are no events.\n')
-        for name in 'GON', 'ONE', '1209:5a5a:GON', '', 'ab38:KEPT':
+        for name in 'GON', 'ONE', '1209:5a5a:GON', '', 'ab38:KE_PT', ',', ' ':
             self.log(name, code=4, talk=f"uasctl: There is no USB disk '{name}'; uasctl lists them.\n")
 
     @unittest.skipUnless(REMOTE, 'no systemd-journal-remote')

@@ -20,7 +20,10 @@ COUNTS = {'iorequest_cnt': 0x1234, 'iodone_cnt': 0x1230, 'ioerr_cnt': 5, 'iotmo_
 # Ends a label, a line and the file; contains escapes, invalid UTF-8 and a bell.
 HOSTILE = b'a"} 1\\n\\ \x07\xff\xe2\x82\xac {x="y"} # EOF'
 
-FIRST, SECOND = '1209:5a5a:S1', r'1209:5a5a:a"} 1\x5cn\x5c \x07\xff€ {x="y"} # EOF'
+# udev makes "S_2\x41" of this, where the backslash stays.
+SERIAL = b' S"2\\x41 '
+
+FIRST, SECOND = '1209:5a5a:S1', r'1209:5a5a:S_2\x5cx41'
 
 
 class Metrics(unittest.TestCase):
@@ -40,7 +43,7 @@ class Metrics(unittest.TestCase):
 
     def two_disks(self):
         self.tree.disk('2-1', 'sda', 'uas', serial='S1', counts=COUNTS)
-        self.tree.disk('1-1.4', 'sdb', 'usb-storage', serial=HOSTILE, product=HOSTILE, speed=480,
+        self.tree.disk('1-1.4', 'sdb', 'usb-storage', serial=SERIAL, product=HOSTILE, speed=480,
                        counts={'iorequest_cnt': 1, 'iodone_cnt': 1, 'ioerr_cnt': 0})
 
     def test_no_disks(self):
@@ -93,8 +96,8 @@ class Metrics(unittest.TestCase):
 
     def test_hostile_names(self):
         self.two_disks()
-        serial = [dict(l)['serial'] for n, l in self.metrics() if n == 'uasd_disk_info' and dict(l)['serial'] != 'S1']
-        self.assertEqual(serial, ['a"} 1\\x5cn\\x5c \\x07\\xff€ {x="y"} # EOF'])
+        found = [(dict(l)['product'], dict(l)['serial']) for n, l in self.metrics() if n == 'uasd_disk_info' and dict(l)['serial'] != 'S1']
+        self.assertEqual(found, [(r'a"} 1\x5cn\x5c \x07\xff€ {x="y"} # EOF', r'S_2\x5cx41')])
 
     def test_record(self):
         self.two_disks()

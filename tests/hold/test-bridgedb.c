@@ -13,6 +13,7 @@
 #include "../sys/tree.h"
 #include "common/names.h"
 #include "common/util.h"
+#include "core/history.h"
 #include "core/policy.h"
 #include "hold/hold.h"
 #include "sys/facts.h"
@@ -20,6 +21,7 @@
 #include "sys/usb/usbdisk.h"
 
 #define RECORD "run/udev/data/c189:132"
+#define DEVICE "sys/devices/pci0/usb2/2-1/"
 #define COMPATIBLE "sys/firmware/devicetree/base/compatible"
 #define SAYS1 "I:1\nE:UASD_DB_CHIP=Chip\nE:UASD_DB_1="
 
@@ -175,19 +177,28 @@ static void test_bind_under_way(void **state)
         }
 }
 
-/* udev escapes what the device says of itself. */
+/* udev escapes names, but not the serial number. It has the same key as in uasd. */
 static void test_strings(void **state)
 {
+        struct usb_disk d = {};
+        char here[USB_ID_MAX], there[USB_ID_MAX];
         struct facts f = {.port = "2-1", .manufacturer = "from before"};
         struct tree *t = *state;
 
         tree_write(
                 t, RECORD,
-                "I:1\nE:ID_VENDOR_ENC=A\\x20\\x26\\x20B\nE:ID_MODEL_ENC=Fast\\x20\\x20Disk\\x2f\nE:ID_SERIAL_SHORT=SN1\n");
+                "I:1\nE:ID_VENDOR_ENC=A\\x20\\x26\\x20B\nE:ID_MODEL_ENC=Fast\\x20\\x20Disk\\x2f\nE:ID_SERIAL_SHORT=AB_12\\x41\n");
         strings_from_udev(&t->roots, &f);
         assert_string_equal(f.manufacturer, "A & B");
         assert_string_equal(f.product, "Fast  Disk/");
-        assert_string_equal(f.serial, "SN1");
+        assert_string_equal(f.serial, "AB_12\\x41");
+        tree_write(t, DEVICE "serial", " AB 12\\x41 \n");
+        assert_int_equal(usb_disk_read(&t->roots, TREE_INTERFACE, true, &d), 1);
+        f.vid = d.facts.vid;
+        f.pid = d.facts.pid;
+        assert_string_equal(history_usb_id(&d.facts, here, sizeof(here)),
+                            history_usb_id(&f, there, sizeof(there)));
+        usb_disk_done(&d);
         tree_write(t, RECORD, "I:1\n");
         strings_from_udev(&t->roots, &f);
         assert_string_equal(f.manufacturer, "");

@@ -155,18 +155,21 @@ static void test_hostile(void **state)
         tree_remove(&t);
 }
 
-/* The same from the attribute: the kernel adds one newline. */
+/* The same from the attribute: the kernel adds one newline. Such a serial number does not count. */
 static void test_hostile_in_sysfs(void **state)
 {
         struct facts f, kept;
         struct tree t;
 
         make(&t);
+        tree_write(&t, DEVICE "product", "a\nSERIAL=b\xff\\x41\n\n");
         tree_write(&t, DEVICE "serial", "a\nSERIAL=b\xff\\x41\n\n");
         assert_true(look(&t, &f));
-        assert_string_equal(f.serial, "a\nSERIAL=b\xff\\x41\n");
+        assert_string_equal(f.product, "a\nSERIAL=b\xff\\x41\n");
+        assert_string_equal(f.serial, "");
         assert_int_equal(strings_keep(&t.roots, &f), 0);
         assert_false(look(&t, &kept));
+        assert_string_equal(kept.product, f.product);
         assert_string_equal(kept.serial, f.serial);
         tree_remove(&t);
 }

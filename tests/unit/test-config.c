@@ -104,6 +104,8 @@ static void test_set(void **state)
                 {"Disk 1209:", "Policy", "uas", -ENOENT},
                 {"Disk 1209:5a5g", "Policy", "uas", -ENOENT},
                 {"Disk 1209:5a5a:", "Policy", "uas", -ENOENT},
+                {"Disk 1209:5a5a: ", "Policy", "ignore", -ENOENT},
+                {"Disk 1209:5a5a:A,B", "Policy", "ignore", -ENOENT},
                 {"Disk 1209:15a5a", "Policy", "uas", -ENOENT},
                 {"Disk :5a5a", "Policy", "uas", -ENOENT},
                 {"Disk 1209-5a5a", "Policy", "uas", -ENOENT},
@@ -159,18 +161,20 @@ static void test_most_particular(void **state)
         static const struct {
                 const char *section, *policy;
         } rules[] = {
-                {"Disk 1209:5a5a:B", "ignore"}, {"Disk 1209:5a5a", "usb-storage"},
-                {"Disk 1209:5a5a:A", "ignore"}, {"Disk 1209:5a5a:A", "uas"},
-                {"Disk 1209:5a5b", "ignore"},   {"Disk 120a:5a5a", "ignore"},
-                {"Disk 1209:5a5a", "ignore"},   {"Disk 1209:5a5a", "usb-storage"},
-                {"Disk 1209:5a5a:B", "ignore"},
+                {"Disk 1209:5a5a:B", "ignore"},       {"Disk 1209:5a5a", "usb-storage"},
+                {"Disk 1209:5a5a:A", "ignore"},       {"Disk 1209:5a5a:A", "uas"},
+                {"Disk 1209:5a5b", "ignore"},         {"Disk 120a:5a5a", "ignore"},
+                {"Disk 1209:5a5a", "ignore"},         {"Disk 1209:5a5a", "usb-storage"},
+                {"Disk 1209:5a5a:B", "ignore"},       {"Disk 1209:5a5a: AB 12/x ", "uas"},
+                {"Disk 1209:5a5a:AB_12_x", "ignore"},
         };
         struct config c;
 
         config_init(&c);
         for (size_t i = 0; i < ELEMENTSOF(rules); i++)
                 assert_int_equal(config_set(&c, rules[i].section, "Policy", rules[i].policy), 0);
-        assert_int_equal(c.n_rules, 5);
+        assert_int_equal(c.n_rules, 6);
+        assert_int_equal(config_policy(&c, 0x1209, 0x5a5a, "AB_12_x"), POLICY_IGNORE);
         assert_int_equal(config_policy(&c, 0x1209, 0x5a5a, "A"), POLICY_UAS);
         assert_int_equal(config_policy(&c, 0x1209, 0x5a5a, "B"), POLICY_IGNORE);
         assert_int_equal(config_policy(&c, 0x1209, 0x5a5a, "C"), POLICY_USB_STORAGE);

@@ -663,6 +663,55 @@ static void test_copy_strings(void **state)
         assert_int_equal(to.vid, 2);
 }
 
+/* udev's ID_SERIAL_SHORT for what sysfs has in `serial`. The case contracts.serial_number asks
+ * udev itself, in a guest. */
+static void test_serial(void **state)
+{
+        static const struct {
+                const char *reported, *used;
+        } table[] = {
+                {"", ""},
+                {"S1", "S1"},
+                {"0123456789ABCDEFabcdef", "0123456789ABCDEFabcdef"},
+                {"S1   ", "S1"},
+                {"  S1", "S1"},
+                {" AB 12/x ", "AB_12_x"},
+                {"A   B  C", "A_B_C"},
+                {"A _ B", "A___B"},
+                {"   ", ""},
+                {"/", "_"},
+                {" / ", "_"},
+                {"a#b+c-d.e:f=g@h_i", "a#b+c-d.e:f=g@h_i"},
+                {"a!b\"c$d%e&f'g(h)i*j;k<l>m?n[o]p^q`r{s|t}u~v",
+                 "a_b_c_d_e_f_g_h_i_j_k_l_m_n_o_p_q_r_s_t_u_v"},
+                {"A\\B", "A_B"},
+                {"A\\", "A_"},
+                {"A\\x41\\x", "A\\x41\\x"}, /* looks like an escape to udev */
+                {"A\x7f", "A_"},
+                {"A,B", ""},
+                {",", ""},
+                {"A\x80", ""},
+                {"\xff", ""},
+                {"S\xc3\xb6", ""},
+                {"A\x1fZ", ""},
+                {"\tA", ""},
+                {"A\nB", ""},
+                {"A \r\n", "A"},
+                {"\n", ""},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                char serial[64];
+
+                (void) copy_string(serial, sizeof(serial), table[i].reported);
+                for (int again = 0; again < 2; again++) {
+                        serial_normalize(serial);
+                        if (!streq(serial, table[i].used))
+                                fail_msg("\"%s\": \"%s\"", table[i].reported, serial);
+                }
+        }
+}
+
 #define MOUNT(at)                                                                                  \
         {                                                                                          \
                 .kind = USER_MOUNT, .device = "sda1", .where = (char *) at                         \
@@ -714,16 +763,16 @@ static void test_serves_system(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_serves_system), cmocka_unit_test(test_luns_have),
-                cmocka_unit_test(test_luns_same),     cmocka_unit_test(test_done),
-                cmocka_unit_test(test_history),       cmocka_unit_test(test_reason),
-                cmocka_unit_test(test_many_users),    cmocka_unit_test(test_cut),
-                cmocka_unit_test(test_cut_command),   cmocka_unit_test(test_claimed),
-                cmocka_unit_test(test_opened),        cmocka_unit_test(test_user_is_udev),
-                cmocka_unit_test(test_users_without), cmocka_unit_test(test_awaited),
-                cmocka_unit_test(test_names),         cmocka_unit_test(test_interface_names),
-                cmocka_unit_test(test_copy_strings),  cmocka_unit_test(test_room_for_users),
-                cmocka_unit_test(test_ends),
+                cmocka_unit_test(test_serves_system),  cmocka_unit_test(test_luns_have),
+                cmocka_unit_test(test_luns_same),      cmocka_unit_test(test_done),
+                cmocka_unit_test(test_history),        cmocka_unit_test(test_reason),
+                cmocka_unit_test(test_many_users),     cmocka_unit_test(test_cut),
+                cmocka_unit_test(test_cut_command),    cmocka_unit_test(test_claimed),
+                cmocka_unit_test(test_opened),         cmocka_unit_test(test_user_is_udev),
+                cmocka_unit_test(test_users_without),  cmocka_unit_test(test_awaited),
+                cmocka_unit_test(test_names),          cmocka_unit_test(test_interface_names),
+                cmocka_unit_test(test_copy_strings),   cmocka_unit_test(test_serial),
+                cmocka_unit_test(test_room_for_users), cmocka_unit_test(test_ends),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,7 +190,9 @@ static bool usb_read_strings(int usb, struct facts *f)
         bool all = usb_read_string(usb, "manufacturer", f->manufacturer);
 
         all = usb_read_string(usb, "product", f->product) && all;
-        return usb_read_string(usb, "serial", f->serial) && all;
+        all = usb_read_string(usb, "serial", f->serial) && all;
+        serial_normalize(f->serial);
+        return all;
 }
 
 /*
