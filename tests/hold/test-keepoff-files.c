@@ -190,6 +190,30 @@ static void test_names(void **state)
         }
 }
 
+/* A key in a file has "=" escaped, and a section of uasd.conf has not. */
+static void test_configured(void **state)
+{
+        struct kept_disks kept = {};
+        struct kept_disk *disk;
+        struct config c;
+        struct tree t;
+
+        tree_make(&t);
+        tree_write(&t, "etc/uasd/history",
+                   "generation=1\n1209:5a5a:a\\x3db" PORT
+                   "=state=passed firmware=0100 kernel=6.1.0 boot=- date=- reason=-\n");
+        config_init(&c);
+        assert_int_equal(config_set(&c, "Disk 1209:5a5a:a=b", "Policy", "usb-storage"), 0);
+        assert_int_equal(kept_disks_read(&t.roots, &c, KERNEL, &kept), 0);
+        assert_null(kept_disk_find(&kept, 0x1209, 0x5a5a, "a=b"));
+        disk = kept_disk_find(&kept, 0x1209, 0x5a5a, "a\\x3db");
+        assert_non_null(disk);
+        assert_int_equal(disk->policy, POLICY_USB_STORAGE);
+        kept_disks_done(&kept);
+        config_done(&c);
+        tree_remove(&t);
+}
+
 static void test_files(void **state)
 {
         char entry[QUIRK_ENTRY_MAX], long_line[300];
@@ -224,9 +248,9 @@ static void test_files(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_words),     cmocka_unit_test(test_modprobe),
-                cmocka_unit_test(test_uas_alone), cmocka_unit_test(test_names),
-                cmocka_unit_test(test_files),
+                cmocka_unit_test(test_words),      cmocka_unit_test(test_modprobe),
+                cmocka_unit_test(test_uas_alone),  cmocka_unit_test(test_names),
+                cmocka_unit_test(test_configured), cmocka_unit_test(test_files),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,8 +48,10 @@ static int kept_disk_of_key(struct disk_reading *d, const char *key, bool record
         disk = kept_disk(&d->disks, (uint16_t) vid, (uint16_t) pid, name);
         if (!disk)
                 return -ENOMEM;
-        if (d->disks.n > n)
+        if (d->disks.n > n) {
+                unescape(serial);
                 disk->policy = config_policy(d->config, disk->vid, disk->pid, serial);
+        }
         *ret = disk;
         return 1;
 }
@@ -108,8 +110,13 @@ int kept_disks_read(const struct roots *roots, const struct config *c, const cha
 
         for (size_t i = 0; i < c->n_rules; i++) {
                 const struct disk_rule *rule = c->rules + i;
-                struct kept_disk *disk = kept_disk(&d.disks, rule->vid, rule->pid, rule->serial);
+                struct facts f = {.vid = rule->vid, .pid = rule->pid};
+                char id[USB_ID_MAX];
+                struct kept_disk *disk;
 
+                (void) copy_string(f.serial, sizeof(f.serial), rule->serial);
+                (void) history_usb_id(&f, id, sizeof(id));
+                disk = kept_disk(&d.disks, rule->vid, rule->pid, id + strlen("1234:5678:"));
                 if (!disk)
                         return -ENOMEM;
                 disk->policy = rule->policy;
