@@ -70,3 +70,36 @@ def sysfs(vm):
         move(guest, disk, driver)
         differ = python(guest, disk, program)
         assert not differ, (driver, differ)
+
+
+@case(tier="full", also=("trixie", "bullseye"))
+def serial_number(vm):
+    "A serial number is the same in udev, uasctl and uasd-hold, which honours the policy for it while uasd stands still."
+    disk = vm.disk(serial=" AB 12/x ")
+    guest = vm.resume()
+    port = "/sys/bus/usb/devices/2-1"
+    for reported, used in ((" AB 12/x ", "AB_12_x"), ("A,B", ""), ("Gr\u00f6\u00dfe", ""), ("A\tB", ""), ("   ", ""),
+                           ("A\\x41\\", "A\\x41_"), ("a#b+c-d.e:f=g@h_i!~\x7f", "a#b+c-d.e:f=g@h_i___"), ("AB  12/x", "AB_12_x")):
+        disk.set(serial=reported)
+        guest.plug(disk)
+        guest.wait_disk(disk.interface, driver="uas")
+        guest.wait_until("uasctl wait " + disk.interface)
+        raw, record = guest.out("od -An -v -tx1 %s/serial" % port), guest.udev(port)
+        assert bytes.fromhex(raw) == (reported + "\n").encode(), raw
+        [one] = guest.uasctl("list")["disks"]
+        assert one["serial"] == record.get("ID_SERIAL_SHORT", "") == used, (one, record)
+        disk.unplug()
+        guest.wait_until("! test -e " + port)
+    # As lsusb shows it, for a disk that is not plugged in.
+    guest.run("uasctl policy '1209:5a5a: AB 12/x ' usb-storage", check=True)
+    guest.run("grep -qx '1209:5a5a:AB_12_x=usb-storage' /etc/uasd/policy", check=True)
+    guest.run("systemctl kill -s STOP uasd && echo >/sys/module/usb_storage/parameters/quirks", check=True)
+    disk.set(serial=" AB 12/x ")
+    guest.plug(disk)
+    guest.wait_disk(disk.interface, driver="uas")
+    guest.wait_until("udevadm settle && udevadm info -q property /dev/sda | grep -qx UASD_HOLD=1")
+    guest.run("systemctl kill -s CONT uasd", check=True)
+    guest.wait_disk(disk.interface, driver="usb-storage")
+    guest.wait_until("uasctl wait " + disk.interface)
+    [one] = guest.uasctl("list")["disks"]
+    assert (one["driver"], one["policy"], one["reason_id"]) == ("usb-storage", "usb-storage", "policy"), one
