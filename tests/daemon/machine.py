@@ -143,9 +143,15 @@ class Machine(unittest.TestCase):
             self.tree.link(INTERFACE + '/driver', 'sys/bus/usb/drivers/' + driver)
 
     def hears(self):
-        """From its start uasd gets only the events of look_again()."""
+        """From its start uasd gets only the events of look_again(), and writes down which it takes."""
         os.mkfifo(self.tree.path('uevents'))
         os.mkfifo(self.tree.path('announced'))
+        self.tree.write('heard', '')
+
+    def heard(self):
+        """These events, in the order in which uasd has taken them."""
+        with open(self.tree.path('heard')) as f:
+            return f.read().splitlines()
 
     def look_again(self):
         """Events were lost: uasd reads everything again."""

@@ -38,10 +38,6 @@ class Uses(Machine):
         self.disk()  # an answer shows that uasd has processed the earlier events
         return os.path.getsize(self.tree.path('looks'))
 
-    def heard(self):
-        with open(self.tree.path('heard')) as f:
-            return len(f.readlines())
-
     def bound_by(self, event):
         self.conf('[uasd]\nPolicy=ignore\n')
         self.both()
@@ -71,7 +67,7 @@ class Uses(Machine):
         self.tree.write('proc/net/unix', SOCKETS + '/run/udev/control\n')
         before = self.looks()
         self.event('change block loop1', 'announced')
-        until(lambda: self.heard() == 2 and self.at_rest(self.uasd), 'it has taken the event')
+        until(lambda: len(self.heard()) == 2 and self.at_rest(self.uasd), 'it has taken the event')
         self.assertEqual(self.looks(), before)
         self.event('change block loop1')
         until(lambda: self.looks() > before, 'it looks with udevd')

@@ -24,19 +24,20 @@
  * uasd-switch, and itself as `uasd --event`. The file "modules" in the folder gets the modules that
  * uasd asks PID 1 to load. "journal" gets the messages to the journal: a line for each field, and
  * an empty line after each message. They also go to stderr. A line in the FIFO "uevents", if it
- * exists, is an event, "ACTION SUBSYSTEM NAME [INTERFACE]"; "lost" stands for lost events. "heard"
- * gets each event in the order in which uasd takes them. While the file "at-fsync" exists, each
- * fsync makes the file "in-fsync" and waits until a test has removed it. The file "looks" gets a
- * byte for each quick look for users. With a file "no-uevents" the kernel gives no events, with a
- * file "no-fork" uasd gets no child, with a file "no-memory" no memory for a post. "pauses" gets
- * each time that uasd waits before a call, in msec. With a file "hurry" it waits 50 at most. The
- * hwdb and logind's "run/systemd/seats" are those of the folder. The user who runs the test is root
- * for uasd, on the bus and at the private socket.
+ * exists, is an event, "ACTION SUBSYSTEM NAME [INTERFACE]"; "lost" stands for lost events. "heard",
+ * if it exists, gets each event in the order in which uasd takes them. While the file "at-fsync"
+ * exists, each fsync makes the file "in-fsync" and waits until a test has removed it. The file
+ * "looks" gets a byte for each quick look for users. With a file "no-uevents" the kernel gives no
+ * events, with a file "no-fork" uasd gets no child, with a file "no-memory" no memory for a post.
+ * "pauses" gets each time that uasd waits before a call, in msec. With a file "hurry" it waits 50
+ * at most. The hwdb and logind's "run/systemd/seats" are those of the folder. The user who runs the
+ * test is root for uasd, on the bus and at the private socket.
  *
  * The linker replaces the functions that tests/daemon/meson.build names with --wrap.
  */
 
 static const char *top;
+static int top_fd = -1;
 
 int __wrap_sd_hwdb_new(sd_hwdb **ret);
 int __wrap_sd_hwdb_new(sd_hwdb **ret)
@@ -147,6 +148,7 @@ int __wrap_journal_send(const char *text, size_t size)
 /* The fifos are instead of the netlink sockets; -1: the events are those of this machine. The
  * second one has the block events of the kernel. */
 static int fifos[2] = {-1, -1};
+static int heard = -1;
 static struct udev_monitor *announced;
 
 static int *fifo_of(const struct udev_monitor *m)
@@ -178,6 +180,10 @@ int __wrap_uevents_fd(struct udev_monitor *m)
         (void) snprintf(path, sizeof(path), "%s/%s", top, m == announced ? "announced" : "uevents");
         if (*fifo < 0)
                 *fifo = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+        if (heard < 0) {
+                (void) snprintf(path, sizeof(path), "%s/heard", top);
+                heard = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+        }
         return *fifo < 0 ? __real_uevents_fd(m) : dup(*fifo);
 }
 
@@ -185,10 +191,9 @@ int __real_uevents_next(struct udev_monitor *m, struct uevent *ret);
 int __wrap_uevents_next(struct udev_monitor *m, struct uevent *ret);
 int __wrap_uevents_next(struct udev_monitor *m, struct uevent *ret)
 {
-        char line[128], path[PATH_MAX];
+        char line[128];
         size_t n = 0;
         int fifo = *fifo_of(m);
-        FILE *f;
 
         if (fifo < 0)
                 return __real_uevents_next(m, ret);
@@ -197,12 +202,8 @@ int __wrap_uevents_next(struct udev_monitor *m, struct uevent *ret)
         line[n] = '\0';
         if (n == 0)
                 return 0;
-        (void) snprintf(path, sizeof(path), "%s/heard", top);
-        f = fopen(path, "ae");
-        if (f) {
-                (void) fprintf(f, "%s\n", line);
-                (void) fclose(f);
-        }
+        if (heard >= 0)
+                (void) !dprintf(heard, "%s\n", line);
         if (streq(line, "lost"))
                 return -ENOBUFS;
         *ret = (struct uevent){0};
@@ -259,13 +260,9 @@ void *__real_malloc(size_t size);
 void *__wrap_malloc(size_t size);
 void *__wrap_malloc(size_t size)
 {
-        char path[PATH_MAX];
-
-        if (top && size == sizeof(struct post)) {
-                (void) snprintf(path, sizeof(path), "%s/no-memory", top);
-                if (access(path, F_OK) >= 0)
-                        return NULL;
-        }
+        if (top_fd >= 0 && size == sizeof(struct post) &&
+            faccessat(top_fd, "no-memory", F_OK, 0) >= 0)
+                return NULL;
         return __real_malloc(size);
 }
 
@@ -386,6 +383,7 @@ int __wrap_main(int argc, char *argv[])
         if (argc < 2)
                 return fprintf(stderr, "usage: uasd-in-tree ROOT [ARGUMENT...]\n"), 2;
         top = argv[1];
+        top_fd = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
         stderr_to_journal();
         (void) setenv("UASD_DEBUG", "1", false);
         argv[1] = argv[0];
