@@ -123,6 +123,14 @@ char *history_usb_id(const struct facts *f, char *ret, size_t size)
         return ret;
 }
 
+char *history_rule_id(const struct disk_rule *rule, char *ret, size_t size)
+{
+        struct facts f = {.vid = rule->vid, .pid = rule->pid};
+
+        (void) copy_string(f.serial, sizeof(f.serial), rule->serial);
+        return history_usb_id(&f, ret, size);
+}
+
 char *history_key_disk(const struct facts *f, char *ret, size_t size)
 {
         size_t used = strlen(history_usb_id(f, ret, size));

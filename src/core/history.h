@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "core/config.h"
 #include "core/facts.h"
 
 /*
@@ -52,8 +53,9 @@ struct here {
 };
 
 /* Writes "VID:PID:SERIAL" with special characters escaped, so that no device can forge a line.
- * Returns ret. */
+ * history_rule_id(): that of a section of uasd.conf. Returns ret. */
 char *history_usb_id(const struct facts *f, char *ret, size_t size);
+char *history_rule_id(const struct disk_rule *rule, char *ret, size_t size);
 #define USB_ID_MAX (USB_STRING_MAX * 4 + 16)
 
 /* Writes the key of this disk: "VID:PID:SERIAL@0000:00:14.0/ss/1.4". history_key_disk(): up to and

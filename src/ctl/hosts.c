@@ -142,9 +142,10 @@ static int hosts_print_json(const struct host_answers *a)
                         one->silent ? NULL : answer_disks(one->text);
 
                 if (!list) {
-                        if (one->silent || one->status == UASD_EXIT_OK)
-                                append(silent, new_string(one->host));
-                        if (!one->silent && one->status == UASD_EXIT_OK)
+                        if (!one->silent && one->status != UASD_EXIT_OK) /* it has said why */
+                                continue;
+                        append(silent, new_string(one->host));
+                        if (!one->silent)
                                 r = log_failure(UASD_EXIT_FAILED,
                                                 "%s: its answer is no list of disks.", one->host);
                         continue;

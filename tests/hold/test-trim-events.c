@@ -16,11 +16,13 @@
 #define MODE SCSI "/scsi_disk/0:0:0:0/provisioning_mode"
 #define MAX UINT64_C(2146435072)
 
-/* The medium of the disk in the tree, as a LUN of the setting. */
-static struct trim_lun medium(struct tree *t)
+/* A disk in a tree. Returns its medium, as a LUN of the setting. */
+static struct trim_lun make(struct tree *t, struct usb_disk *ret)
 {
         struct trim_lun l = {.max_bytes = MAX};
 
+        tree_make(t);
+        assert_int_equal(usb_disk_read(&t->roots, TREE_INTERFACE, false, ret), 1);
         tree_link(t, SCSI "/block/sda/device", "../..");
         tree_link(t, "sys/block/sda", "../class/block/sda");
         tree_write(t, SCSI "/model", "Disk A          \n");
@@ -57,12 +59,9 @@ static void test_events(void **state)
                 struct trim_answer a = {.max_bytes = 9};
                 char record[32];
                 struct usb_disk d = {};
-                struct trim_lun lun;
                 struct tree t;
+                struct trim_lun lun = make(&t, &d);
 
-                tree_make(&t);
-                assert_int_equal(usb_disk_read(&t.roots, TREE_INTERFACE, false, &d), 1);
-                lun = medium(&t);
                 if (table[i].mode)
                         tree_write(&t, MODE, table[i].mode);
                 if (table[i].before) {
@@ -130,12 +129,9 @@ static void test_medium(void **state)
         for (size_t i = 0; i < ELEMENTSOF(changes); i++) {
                 struct trim_answer a = {};
                 struct usb_disk d = {};
-                struct trim_lun lun;
                 struct tree t;
+                struct trim_lun lun = make(&t, &d);
 
-                tree_make(&t);
-                assert_int_equal(usb_disk_read(&t.roots, TREE_INTERFACE, false, &d), 1);
-                lun = medium(&t);
                 assert_int_equal(trims_store(&t.roots, &d.facts, false, &lun, 1), 0);
                 tree_write(&t, MODE, "unmap");
                 tree_write(&t, "run/udev/data/b8:0", "E:UASD_TRIM_SET=1\n");

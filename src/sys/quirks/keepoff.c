@@ -110,13 +110,10 @@ int kept_disks_read(const struct roots *roots, const struct config *c, const cha
 
         for (size_t i = 0; i < c->n_rules; i++) {
                 const struct disk_rule *rule = c->rules + i;
-                struct facts f = {.vid = rule->vid, .pid = rule->pid};
-                char id[USB_ID_MAX];
-                struct kept_disk *disk;
+                char id[USB_ID_MAX],
+                        *name = history_rule_id(rule, id, sizeof(id)) + strlen("1234:5678:");
+                struct kept_disk *disk = kept_disk(&d.disks, rule->vid, rule->pid, name);
 
-                (void) copy_string(f.serial, sizeof(f.serial), rule->serial);
-                (void) history_usb_id(&f, id, sizeof(id));
-                disk = kept_disk(&d.disks, rule->vid, rule->pid, id + strlen("1234:5678:"));
                 if (!disk)
                         return -ENOMEM;
                 disk->policy = rule->policy;

@@ -257,11 +257,9 @@ static int policy_list_add_kept(const char *key, enum policy policy, bool forced
 
 static int policy_list_add_rule(struct listing *l, const struct disk_rule *rule)
 {
-        struct facts f = {.vid = rule->vid, .pid = rule->pid};
         char id[USB_ID_MAX];
 
-        (void) copy_string(f.serial, sizeof(f.serial), rule->serial);
-        (void) history_usb_id(&f, id, sizeof(id));
+        (void) history_rule_id(rule, id, sizeof(id));
         if (!*rule->serial)
                 id[strlen(id) - 1] = '\0';
         return policy_list_add(l, id, rule->policy, false, POLICY_BY_CONFIG);
