@@ -142,10 +142,11 @@ class Uses(Machine):
     def first_change(self):
         "It is looked at, whatever the count is."
         self.references(7)
-        self.waits()
+        daemon = self.waits()
         before = self.looks()
         self.event('remove block dm-9')
         until(lambda: self.looks() > before, 'it looks')
+        return daemon
 
     def test_not_released_yet(self):
         "The event comes a moment before the kernel releases the disk. uasd looks when the drivers count fewer opens."
@@ -160,10 +161,18 @@ class Uses(Machine):
         self.driver_is('usb-storage')
 
     def test_released_without_count(self):
-        "After the last repeat uasd looks, although the count is the same: something else may have been opened."
-        self.first_change()
+        """After the last repeat uasd looks, although the count is the same: something else may have been opened. Each pause is twice
+        as long as the one before, the tenth 2.56 s."""
+        daemon = self.first_change()
         os.rmdir(self.tree.path(HOLDER))
         self.event('remove block dm-9')
+        before, left = self.looks(), [0]
+
+        def looks():
+            left.extend(self.timers(daemon))
+            return self.looks() > before
+        until(looks, 'the tenth pause ends')
+        self.assertTrue(1.28 < max(left) <= 2.56, max(left))
         self.driver_is('usb-storage', 40)
 
     def test_unknown(self):
