@@ -208,11 +208,45 @@ static void test_lock_held_before(void **state)
         }
 }
 
+/* The result names the first failure. The log names what fails on the way back, too. */
+static void test_logged(void **state)
+{
+        static const struct {
+                const char *op;
+                unsigned nth;
+                const char *warned;
+        } table[] = {
+                {"unbind uas", 1, "2-1:1.0: cannot unbind uas: Input/output error\n"},
+                {"bind usb-storage", 1, "2-1:1.0: not back on usb-storage: Input/output error\n"},
+                {"write history", 3,
+                 "2-1:1.0: the end of its trial cannot be put on record: Input/output error\n"},
+                {"quirks parameters", 2,
+                 "2-1:1.0: our entry for the bind is still in the quirks parameter: "
+                 "Input/output error\n"},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                struct scene s = scenes[6];
+                struct result r;
+
+                s.hooks[0] = (struct fake_hook){.op = table[i].op,
+                                                .nth = table[i].nth,
+                                                .on = true,
+                                                .what = HOOK_FAIL,
+                                                .error = EIO};
+                scene_make(&s);
+                scene_switch(&s, &r);
+                if (!strstr(fake->warned, table[i].warned))
+                        fail_msg("%s: %s", table[i].op, fake->warned);
+                fakesys_remove();
+        }
+}
+
 int main(int argc, char **argv)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_fails_from_then_on),
-                                           cmocka_unit_test(test_lock_held),
-                                           cmocka_unit_test(test_lock_held_before)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_fails_from_then_on), cmocka_unit_test(test_lock_held),
+                cmocka_unit_test(test_logged), cmocka_unit_test(test_lock_held_before)};
 
         if (argc > 1) /* only that scene */
                 first = last = strtoul(argv[1], NULL, 10);

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "common/log.h"
 #include "common/names.h"
 #include "common/util.h"
 #include "fake.h"
@@ -25,6 +27,24 @@
  * meson.build). Everything else is the product's own code, including the claim with its order of
  * syncs.
  */
+
+/* ---- the log ---- */
+
+void __wrap_log_full(int level, const char *format, ...)
+{
+        size_t n = strlen(fake->warned);
+        char text[512];
+        va_list args;
+
+        va_start(args, format);
+        (void) vsnprintf(text, sizeof(text), format, args);
+        va_end(args);
+        if (level <= LOG_WARNING)
+                (void) snprintf(fake->warned + n, sizeof(fake->warned) - n, "%s\n", text);
+        if (level <= LOG_WARNING && strstr(text, strerror(0)))
+                fake_break("warned of what had not failed:", text);
+        __real_log_full(level, "%s", text);
+}
 
 /* ---- attributes ---- */
 

@@ -30,6 +30,7 @@ WRAPPED(int, flock, int fd, int operation);
 WRAPPED(int, switch_lock_take, int fd, enum switch_lock which);
 WRAPPED(int, fsync, int fd);
 WRAPPED(int, ioctl, int fd, unsigned long request, ...);
+WRAPPED(_printf_(2, 3) void, log_full, int level, const char *format, ...);
 WRAPPED(int, poll, struct pollfd *fds, nfds_t n, int timeout);
 WRAPPED(int, inotify_init1, int flags);
 WRAPPED(int, inotify_add_watch, int fd, const char *path, uint32_t mask);
