@@ -352,7 +352,7 @@ mkdir -p "$unit" "$where" && echo $$ >"$unit/cgroup.procs" && mount -o ro /dev/s
 echo $$ >/run/held; read forever </run/never'"""
 
 
-@case(image="vendor", limit=400, cpus=2)
+@case(tier="full", image="vendor", limit=400, cpus=2)
 def hostile_names(vm):
     "In use by a process, at a mount point or in a unit whose name ends a switch or is no text: the disk waits for it, quietly, all are told of, and no terminal gets it raw."
     disk = vm.disk(label="DATA")

@@ -297,7 +297,7 @@ def fails_under_uas(vm):
     assert len(last) == 1, last
 
 
-@case(tier="default", limit=300)
+@case(tier="full", limit=300)
 def in_use(vm):
     "A mounted disk is refused with who uses it, measured through its file system instead, and keeps its driver and what is on it."
     guest, disk = begin(vm, label="DATA", size="64M")

@@ -135,7 +135,7 @@ def as_in_the_xml(vm):
 ELSEWHERE = "unshare --mount sh -c 'mount -t tmpfs none /run/dbus && mount -t tmpfs none /run/uasd && exec \"$@\"' elsewhere "
 
 
-@case(limit=300)
+@case(tier="full", limit=300)
 def by_ssh(vm):
     "uasctl -H through a real sshd: it shows what is there, the rights of who logs in there decide, and a request runs to its end."
     disk, guest = with_user(vm)

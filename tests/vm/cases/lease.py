@@ -184,7 +184,7 @@ def lease_refused(vm):
     over(guest, disk, "uas")
 
 
-@case(limit=600, cpus=2)
+@case(tier="full", limit=600, cpus=2)
 def lease_killed(vm):
     "uasd killed under a lease, its claimer too: the next uasd brings the disk back; so after a claimer alone that dies."
     disk, guest = plugged(vm)
@@ -213,7 +213,7 @@ def lease_killed(vm):
     holder.kill()
 
 
-@case(limit=300, cpus=2)
+@case(tier="full", limit=300, cpus=2)
 def lease_unplugged(vm):
     "Unplugged under a lease: its holder knows, nothing is left; plugged in again it is like any other."
     disk, guest = plugged(vm)

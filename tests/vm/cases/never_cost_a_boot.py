@@ -64,7 +64,7 @@ def not_started(vm, disk, **options):
     guest.power_cut()
 
 
-@case(image="vendor")
+@case(tier="full", image="vendor")
 def disabled(vm):
     "The service disabled: no hold ever begins, no switch either."
     not_started(vm, vm.disk(label="DATA"), remove=[ENABLED])
@@ -291,7 +291,7 @@ def key_on_a_held_disk(vm):
     assert line.driver == "usb-storage"
 
 
-@case(image="vendor")
+@case(tier="full", image="vendor")
 def h15_delay_for_everybody(vm):
     "H15: a disk that speaks BOT alone: no hold, no timer, nothing waits for uasd."
     disk = vm.disk(label="DATA", alts="bot")

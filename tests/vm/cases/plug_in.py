@@ -12,7 +12,7 @@ def inside_delay_use(vm):
     twenty_times(vm)
 
 
-@case(tier="default", image="vendor", cpus=2)
+@case(tier="full", image="vendor", cpus=2)
 def inside_delay_use_two_processors(vm):
     "The same on a machine with two processors."
     twenty_times(vm)
