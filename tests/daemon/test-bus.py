@@ -63,6 +63,25 @@ class Daemon(Machine):
         for one, other in zip(brief, whole, strict=True):
             self.assertEqual(other.rsplit(None, 1)[0], one)
 
+    def test_values(self):
+        "Each property of a disk that waits, and of its job."
+        self.both()
+        self.use(True)
+        self.switch()
+        [disk] = self.managed_disks()
+        # Two tests of their own: test_sentences, test_moments.
+        del disk['Sentences'], disk['WaitingSince']
+        self.assertEqual(disk, {
+            'Id': '2-1:1.0', 'Interface': '2-1:1.0', 'VendorId': 0x1209, 'ProductId': 0x5a5a, 'Revision': 0x214, 'Manufacturer': 'Maker',
+            'Product': 'Disk', 'Serial': 'S1', 'SpeedMbps': 5000, 'MaxSpeedMbps': 0, 'UsbVersion': '3.20', 'Driver': 'uas', 'Capable': True,
+            'Policy': 'auto', 'Target': 'usb-storage', 'State': 'waiting',
+            'Reason': 'Waits for usb-storage until nothing uses it: dm-9 (on sdz).', 'ReasonId': 'override', 'Verdict': 'unknown',
+            'History': '', 'Diagnosis': '', 'Host': 'host3', 'Lease': '', 'Disks': [['sdz', 0, 1 << 20]],
+            'Busy': [['holder', 'sdz', 'dm-9', '', '', 0, '']], 'Outcome': [-1, '', ''], 'Advice': '', 'Trim': 'off', 'SystemDisk': False,
+            'TrialEnds': 0})
+        self.assertEqual(self.job(), ('/org/uasd1/job/1', {'Id': 1, 'Disk': '2-1:1.0', 'From': 'uas', 'To': 'usb-storage',
+                                                           'State': 'waiting', 'Step': '', 'Result': ''}))
+
     def test_told_of_changes(self):
         "For each property uasd sends its changes, or invalidates it, or does neither, as documented."
         contract = {name: {key: more[2]['org.freedesktop.DBus.Property.EmitsChangedSignal'] for (kind, key), more in members.items()
