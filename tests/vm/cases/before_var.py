@@ -47,7 +47,7 @@ def started(guest):
     nothing_left(guest)
 
 
-@case(image="vendor", tier="full", limit=400)
+@case(image="vendor", tier="full", limit=400, cpus=2)
 def var_on_it(vm):
     "/var itself is on the held disk: its trial is put on record in /etc, it is moved, then /var is mounted."
     disk = vm.disk(media=[with_var(vm, "var.raw")])
@@ -61,7 +61,7 @@ def var_on_it(vm):
     assert guest.read("/etc/uasd/policy") == guest.read("/var/lib/uasd/policy") is not None
 
 
-@case(image="vendor", tier="full", limit=400)
+@case(image="vendor", tier="full", limit=400, cpus=2)
 def var_apart(vm):
     "/var on an internal disk of its own: policy and record are known before it is mounted."
     inner = with_var(vm, "var.raw")
@@ -76,7 +76,7 @@ def var_apart(vm):
     disk_in(guest, off, "settled")
 
 
-@case(image="vendor", tier="full", limit=400)
+@case(image="vendor", tier="full", limit=400, cpus=2)
 def read_only(vm):
     "The root file system is read-only, /var not there yet: no first trial, on usb-storage when the hold is over; what has passed its trial is moved; once it is free the trial is recorded in /var."
     new, known = vm.disk(label="NEW"), vm.disk(label="DATA")

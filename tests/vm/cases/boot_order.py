@@ -10,7 +10,7 @@ FSTAB = "LABEL=DATA /mnt/usb ext4 defaults 0 2"
 PATIENT = {"/etc/uasd/uasd.conf": "[uasd]\nHoldSec=40\n"}
 
 
-@case(image="vendor", tier="full")
+@case(image="vendor", tier="full", cpus=2)
 def label(vm):
     "An fstab line by LABEL, without nofail."
     disk = vm.disk(label="DATA")
@@ -42,7 +42,7 @@ def uuid_and_two_disks(vm):
         assert sum("[%s]" % names[disk] in line for line in attached) == 2, attached
 
 
-@case(tier="full", image="vendor")
+@case(tier="full", image="vendor", cpus=2)
 def two_luns(vm):
     "A disk of two LUNs."
     disk = vm.disk(label="DATA", luns=2)
