@@ -222,6 +222,7 @@ struct fake {
         } claims[64]; /* descriptors that any process opened O_EXCL; fake_claims() checks what they
                          are now */
         unsigned n_claims;
+        bool named;        /* the switch has read the strings of its device */
         char warned[1024]; /* all warnings and errors that were logged, a line each */
         unsigned n_ops;
         char ops[400][32];

@@ -119,6 +119,7 @@ static void transaction_done(struct transaction *t)
 static void transaction_start(const struct scene *s, struct transaction *t)
 {
         *t = TRANSACTION_NULL;
+        fake->named = false;
         t->roots = fake->roots;
         t->interface = "2-1:1.0";
         config_init(&t->config);
@@ -214,6 +215,7 @@ int scene_recorded(struct history *ret)
         int state = -1;
 
         memset(fake->hooks, 0, sizeof(fake->hooks));
+        fake->named = false;
         if (usb_disk_read(&fake->roots, "2-1:1.0", true, &d) <= 0)
                 return -ENODEV;
         if (history_read(&fake->roots, &d.facts, h) > 0)

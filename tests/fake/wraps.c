@@ -158,6 +158,9 @@ int __wrap_usb_disk_read(const struct roots *r, const char *interface, bool stri
 
         if (k != 0) /* skipped: the interface is not one of a disk */
                 return k < 0 ? k : 0;
+        if (strings && fake->named)
+                fake_break("reads its strings again, which may hang:", interface);
+        fake->named = fake->named || strings;
         within_disk_read = true;
         k = __real_usb_disk_read(r, interface, strings, &d);
         within_disk_read = false;
@@ -227,6 +230,8 @@ int __wrap_state_remove(int dirfd, const char *path)
 {
         int r = op_begin("remove %s", mark_name(path));
 
+        if (streq(mark_name(path), "record")) /* that of a switch before: this one begins */
+                fake->named = false;
         return r < 0 ? r : op_end("remove", __real_state_remove(dirfd, path));
 }
 
