@@ -18,9 +18,10 @@ def inside_delay_use_two_processors(vm):
     twenty_times(vm)
 
 
-def twenty_times(vm, timeout=60):
+def twenty_times(vm, timeout=60, before="true"):
     disk = vm.disk(label="DATA")
     guest = vm.resume()
+    guest.run(before, timeout, check=True)
     assert guest.out("nproc") == str(vm.cpus.count)
     assert guest.run("grep -E '^(uas|usb_storage) ' /proc/modules").out == "", "nothing is loaded before the first plug-in"
     plugs = plug_in(guest, disk, 20, timeout)

@@ -22,6 +22,14 @@ def inside_delay_use(vm):
 
 
 @case(tier="full", image="vendor", slow=SLOW, limit=1200)
+def inside_delay_use_among_weights(vm):
+    "The same where another service has a CPU weight, as a container manager gives it to all: with the weight of docs/performance.md."
+    plug_in.twenty_times(vm, timeout=300, before="systemctl set-property --runtime dbus.service CPUWeight=100 && "
+                         "grep -w cpu /sys/fs/cgroup/system.slice/cgroup.subtree_control && "
+                         "systemctl set-property --runtime uasd.service CPUWeight=1000")
+
+
+@case(tier="full", image="vendor", slow=SLOW, limit=1200)
 def boot_goes_on(vm):
     "A boot with the disk in fstab: it is mounted and no unit fails, and if the disk is held, that ends at its time."
     disk = vm.disk(label="DATA")
