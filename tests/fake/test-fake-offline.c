@@ -71,6 +71,7 @@ static const struct {
         {"on the way back", {BOT, UAS, .partitions = 1, .hooks = {AT("trial", 1, HOOK_OFFLINE), FAILS}}, UASD_EXIT_ROLLED_BACK, "verify", "reads at full depth fail: Input/output error", BOT, 3, 1},
         {"on the way back, the first of two", {BOT, UAS, .luns = 2, .partitions = 1, .hooks = {AT("trial", 1, HOOK_OFFLINE), FAILS}}, UASD_EXIT_ROLLED_BACK, "verify", "reads at full depth fail: Input/output error", BOT, 3, 2},
         {"on the way back, in use", {BOT, UAS, .partitions = 1, .hooks = {AT("trial", 1, HOOK_MOUNT_PRIVATE), AT("trial", 1, HOOK_OFFLINE), FAILS}}, UASD_EXIT_FAILED, "verify", "it is in use already, and stays", UAS, 7, 1},
+        {"on the way back, and its users cannot be found", {BOT, UAS, .hooks = {AT("trial", 1, HOOK_OFFLINE), FAILS, AT("users deep", 4, HOOK_FAIL)}}, UASD_EXIT_FAILED, "verify", "whether it is in use cannot be found out, so it stays", UAS, 7, 1},
         {"not offline, but not to be opened on the way back", {BOT, UAS, .hooks = {FAILS, AT("open sda", 4, HOOK_FAIL)}}, UASD_EXIT_FAILED, "verify", "whether it is in use cannot be found out, so it stays", UAS, 7, 1},
         {"the same of the second of two", {BOT, UAS, .luns = 2, .hooks = {FAILS, AT("open sdb", 4, HOOK_FAIL)}}, UASD_EXIT_FAILED, "verify", "whether it is in use cannot be found out, so it stays", UAS, 7, 2},
         {"not to be opened twice on the way back", {BOT, UAS, .hooks = {FAILS, ONCE(4), ONCE(5)}}, UASD_EXIT_ROLLED_BACK, "verify", "reads at full depth fail: Input/output error", BOT, 7, 1},

@@ -176,6 +176,7 @@ static void test_unit(void **state)
         } table[] = {
                 {"0::/system.slice/smbd.service\n", "smbd.service"},
                 {"0::/user.slice/user-1000.slice/session-2.scope\n", "session-2.scope"},
+                {"0::/uasd.service\n", "uasd.service"},
                 {"0::/user.slice/user-1000.slice/user@1000.service/app.slice/smbd.service\n",
                  "user@1000.service"},
                 {"0::/machine.slice/machine-a.scope/payload/system.slice/smbd.service\n",
