@@ -6,7 +6,9 @@
 
 /*
  * A slow polkit, like one that asks for a password. Prints "ready", and "ACTION DISK" for each
- * question. When it reads "yes" or "no", it answers all open questions.
+ * question; with " silent" if it may not ask the user. When it reads "yes", "no", "challenge" (a
+ * password is needed) or "garble" (a type that polkit never returns), it answers all open
+ * questions.
  */
 
 #define OPEN_MAX 256
@@ -17,17 +19,26 @@ static size_t n_open;
 static int on_question(sd_bus_message *m, void *data, sd_bus_error *e)
 {
         const char *action, *key, *disk;
+        uint32_t flags;
         int r = sd_bus_message_skip(m, "(sa{sv})");
 
         if (r >= 0)
-                r = sd_bus_message_read(m, "sa{ss}", &action, 1, &key, &disk);
+                r = sd_bus_message_read(m, "sa{ss}u", &action, 1, &key, &disk, &flags);
         if (r < 0)
                 return r;
         if (n_open == OPEN_MAX)
                 return -ENOBUFS;
         open_questions[n_open++] = sd_bus_message_ref(m);
-        printf("%s %s\n", action, disk);
+        printf("%s %s%s\n", action, disk, flags == 1 ? "" : " silent");
         return 1;
+}
+
+/* Comes before the vtable, with which sd-bus would send no answer of another type. */
+static int on_any(sd_bus_message *m, void *data, sd_bus_error *e)
+{
+        if (!sd_bus_message_is_method_call(m, NULL, "CheckAuthorization"))
+                return 0;
+        return on_question(m, data, e);
 }
 
 static int on_line(sd_event_source *s, int fd, uint32_t revents, void *data)
@@ -40,7 +51,11 @@ static int on_line(sd_event_source *s, int fd, uint32_t revents, void *data)
         while (n_open > 0) {
                 sd_bus_message *m = open_questions[--n_open];
 
-                (void) sd_bus_reply_method_return(m, "(bba{ss})", line[0] == 'y', false, 0);
+                if (line[0] == 'g')
+                        (void) sd_bus_reply_method_return(m, "b", true);
+                else
+                        (void) sd_bus_reply_method_return(m, "(bba{ss})", line[0] == 'y',
+                                                          line[0] == 'c', 0);
                 sd_bus_message_unref(m);
         }
         return 0;
@@ -61,6 +76,7 @@ int main(void)
         setvbuf(stdout, NULL, _IOLBF, 0);
         if (sd_event_default(&event) < 0 || sd_bus_open_system(&bus) < 0 ||
             sd_bus_attach_event(bus, event, 0) < 0 ||
+            sd_bus_add_filter(bus, NULL, on_any, NULL) < 0 ||
             sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/PolicyKit1/Authority",
                                      "org.freedesktop.PolicyKit1.Authority", authority, NULL) < 0 ||
             sd_event_add_io(event, NULL, STDIN_FILENO, EPOLLIN, on_line, NULL) < 0 ||

@@ -139,6 +139,36 @@ class Polkit(Machine):
                 self.assertIn('Access denied', self.told(p, 1))
         self.assertEqual(self.requests(), [])
 
+    def test_answers(self):
+        "Each answer has its error, and nothing is done. A client that asks for no password gets none asked."
+        for options, silent in ([], ''), (['--no-ask-password'], ' silent'):
+            for answer, code, text in (('no', 8, 'polkit does not allow it (action org.uasd1.switch).'),
+                                       ('challenge', 8, 'a password is needed, and no agent can ask for it (polkit action org.uasd1.switch).'),
+                                       ('garble', 1, "polkit's answer is not understood: ")):
+                with self.subTest(answer, silent=silent):
+                    p = self.ask(ANNA, *options, 'switch', 'sdz', 'usb-storage')
+                    self.assertEqual(self.asked(), 'org.uasd1.switch 2-1:1.0' + silent)
+                    self.answer(answer)
+                    self.assertIn(text, self.told(p, code))
+        self.assertEqual((self.requests(), self.disk()['driver']), ([], 'uas'))
+
+    def test_bus_ends(self):
+        "The questions end with the bus. On the next one the user may ask as many again."
+        for _ in range(QUESTIONS_MAX):
+            self.call(ANNA, path_of('2-1:1.0'), 'org.uasd1.Disk', 'Forget', 'a{sv}', '0')
+            self.asked()
+        self.bus.kill()
+        self.bus.wait()
+        os.unlink(os.path.join(self.dir, 'bus'))
+        self.start_bus()
+        until(self.on_bus, 'uasd is on the new bus')
+        self.polkit = self.start([FAKE_POLKIT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.assertEqual(self.asked(), 'ready')
+        p = self.ask(ANNA, 'forget', 'sdz')
+        self.assertEqual(self.asked(), 'org.uasd1.policy 2-1:1.0')
+        self.answer('yes')
+        self.told(p, 0)
+
     def test_left(self):
         "The bus does not know any more who asks: refused, because it would know root."
         os.kill(self.uasd.pid, signal.SIGSTOP)
@@ -258,7 +288,7 @@ class Polkit(Machine):
             self.start([sys.executable, os.path.join(HERE, 'bus-client.py'), os.path.join(self.dir, 'bus'),
                         str(pwd.getpwnam(name).pw_uid), str(QUESTIONS_MAX), str(DESCRIPTORS_MAX)], stdin=subprocess.PIPE)
             for _ in range(QUESTIONS_MAX):
-                self.assertEqual(self.asked(), 'org.uasd1.policy 2-1:1.0')
+                self.assertEqual(self.asked(), 'org.uasd1.policy 2-1:1.0 silent')
         self.ctl('switch', 'sdz', 'usb-storage')
         self.assertEqual(self.disk()['driver'], 'usb-storage')
 

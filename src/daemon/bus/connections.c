@@ -107,7 +107,6 @@ static void bus_join(void *data)
         struct bus *b = data;
         int r;
 
-        polkit_forget(b->manager);
         b->system = sd_bus_close_unref(b->system);
         r = bus_connect(b, &b->system);
         if (r < 0) {

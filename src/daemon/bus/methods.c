@@ -140,7 +140,8 @@ static int call_find_id(struct call *c)
         return 0;
 }
 
-/* The disk of the object that was called. Objects disappear while polkit is asked. */
+/* The disk of the object that was called. A job may end while polkit is asked. A disk that has gone
+ * meanwhile was refused before (question_call_method()). */
 static int call_find(struct call *c)
 {
         const char *path = sd_bus_message_get_path(c->message);
@@ -150,9 +151,6 @@ static int call_find(struct call *c)
         c->entry = bus_disk_find(c->manager, path) ?: bus_job_find(c->manager, path);
         if (c->entry)
                 return 0;
-        if (startswith(path, DISK_PATH_PREFIX))
-                return bus_error_set(c->error, UASD_BUS_ERROR_NO_SUCH_DISK,
-                                     "The disk was unplugged meanwhile.");
         return bus_error_set(c->error, SD_BUS_ERROR_UNKNOWN_OBJECT, "The job has ended.");
 }
 

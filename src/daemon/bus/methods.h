@@ -29,6 +29,3 @@ typedef int (*method_fn)(sd_bus_message *message, void *data, sd_bus_error *erro
 int polkit_may(struct manager *m, sd_bus_message *message, const char *action,
                const char *other_seat, const struct entry *e, method_fn method, uid_t *ret_uid,
                sd_bus_error *error);
-
-/* Drops open questions without an answer: their connection is closed. */
-void polkit_forget(struct manager *m);

@@ -44,12 +44,6 @@ static void question_free(struct question *q)
         free(q);
 }
 
-void polkit_forget(struct manager *m)
-{
-        while (!LIST_EMPTY(&m->questions))
-                question_free(LIST_FIRST(&m->questions));
-}
-
 static int question_call_method(struct question *q, sd_bus_error *error)
 {
         int r = sd_bus_message_rewind(q->message, 1);
@@ -128,7 +122,8 @@ static int question_on_verdict(sd_bus_message *reply, void *data, sd_bus_error *
         return question_answered(q);
 }
 
-/* Without a timeout: a user may need time for the password. */
+/* Without a timeout: a user may need time for the password. If the connection ends, sd-bus answers
+ * with an error. */
 static int question_ask_polkit(struct question *q)
 {
         sd_bus *bus = sd_bus_message_get_bus(q->message);
