@@ -87,6 +87,7 @@ class Held(Machine):
         until(lambda: self.calls() >= 1 and self.disk()['state'] == 'held', 'it is held')
         calls = self.calls()
         self.assertIn('is held', self.ctl('eject', 'sdz', code=6).stderr)
+        self.assertIn('a switch of it is under way', self.call_disk('Lease', 'a{sv}', '0').stderr)
         self.assertEqual(self.calls(), calls)
 
     def test_ends_elsewhere(self):

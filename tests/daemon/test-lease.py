@@ -14,6 +14,7 @@ from machine import TOP, Machine, main, patience, stop, until
 HOLDER = os.path.join(TOP, 'tests/vm/within/leaseholder.py')
 sys.path.append(os.path.dirname(HOLDER))
 import leaseholder  # noqa: E402
+from tree import UAS_ALONE  # noqa: E402
 
 # Plays the claimer as well. Its claim is a lock. Like that of a block device it ends with its holder, not when the holder is
 # reaped: uasd starts the switch before that.
@@ -234,6 +235,20 @@ class Lease(Machine):
         until(lambda: peer.answer(peer.call('Inhibit', ['who', 'why']))[0], 'there is room')
         os.close(peer.fds[-1])
 
+    def test_inhibit_reasons(self):
+        "A program may give its reason as a sentence, and need not give its name."
+        self.both()
+        self.use(True)
+        self.switch()
+        for who, why, text in (('one', 'it is filled', 'one: it is filled.'), ('one', 'It is filled.', 'one: It is filled.'),
+                               ('one', 'Filled!', 'one: Filled!'), ('', 'it is filled', 'somebody: it is filled.'), ('one', '', 'one.')):
+            with self.subTest(who=who, why=why):
+                p = self.holder('inhibit', '2-1:1.0', who, why)
+                self.assertEqual(self.told(p), 'taken')
+                self.assertEqual(self.property('Reason'), 'Waits for usb-storage: inhibited by ' + text)
+                self.assertEqual(self.ask(p, 'close'), 'closed')
+                until(lambda: 'inhibited' not in self.property('Reason'), 'it has ended')
+
     def test_inhibit_told(self):
         "The bus signals each begin and end, with the present list."
         self.both()
@@ -299,6 +314,74 @@ class Lease(Machine):
             self.assertEqual(self.ask(holder, word), '0 It is moved.')
             self.assertEqual(self.disk()['driver'], driver)
         self.assertTrue(self.record())
+
+    def client(self, path, bus=False):
+        """Calls from this process."""
+        peer = leaseholder.Peer(path)
+        self.addCleanup(peer.socket.close)
+        if bus:
+            peer.join()
+        else:
+            peer.nudge()
+
+        def call(member, *texts):
+            good, fields, body = peer.answer(peer.call(member, texts, of=leaseholder.object_of('2-1:1.0')))
+            return '' if good else fields[4]
+        return call, peer
+
+    def test_lease_of_a_client_of_the_bus(self):
+        "Named by its process, too. It may switch the disk, and no other client of the bus."
+        self.both()
+        self.tree.write(f'proc/{os.getpid()}/comm', 'fio\n')
+        holder, peer = self.client(os.path.join(self.dir, 'bus'), True)
+        other, _ = self.client(os.path.join(self.dir, 'bus'), True)
+        self.assertEqual(holder('Lease'), '')
+        until(lambda: self.property('Lease') == f'fio ({os.getpid()}) has it for itself.', 'its name')
+        for method in ['Switch', 'usb-storage'], ['Lease'], ['Eject']:
+            self.assertEqual(other(*method), 'org.uasd1.Error.InUse')
+        self.assertEqual(holder('Switch', 'usb-storage'), '')
+        self.driver_is('usb-storage')
+        os.close(peer.fds[0])
+        self.driver_is('uas')
+        until(lambda: not self.record() and not self.property('Lease'), 'no lease any more')
+        self.assertEqual(other('Switch', 'usb-storage'), '')
+        self.driver_is('usb-storage')
+
+    def test_lease_nameless(self):
+        "Its process cannot be seen from here."
+        self.both()
+        holder, _ = self.client(self.tree.path('run/uasd/private'))
+        self.assertEqual(holder('Lease'), '')
+        self.assertEqual(self.property('Lease'), 'Somebody has it for himself.')
+
+    def test_lease_refused(self):
+        "A disk that is moved, or is about to be, is not leased: for a user who asked for it, or for none."
+        def refused():
+            self.assertIn('2-1:1.0: a switch of it is under way or has been asked for.', self.call_disk('Lease', 'a{sv}', '0').stderr)
+        self.tree.write('at-sync', '')
+        self.conf('[uasd]\nQuietSec=0\nPolicy=usb-storage\n')
+        self.both()
+        until(lambda: self.disk()['state'] == 'switching', 'it is moved')
+        self.assertIsNone(self.job()[0])
+        refused()
+        os.unlink(self.tree.path('at-sync'))
+        self.driver_is('usb-storage')
+        self.use(True)
+        job = self.switch('uas')
+        refused()
+        self.assertEqual(self.cancel_job(job).returncode, 0)
+        self.assertEqual(self.claims(), [])
+        self.leased()
+
+    def test_lease_uas_alone(self):
+        "A disk that speaks only UAS cannot be compared with itself."
+        path = self.tree.path('sys/bus/usb/devices/2-1/descriptors')
+        with open(path, 'rb') as f:
+            device = f.read()[:18]
+        with open(path, 'wb') as f:
+            f.write(device + UAS_ALONE)
+        self.both()
+        self.assertIn('2-1:1.0: this disk speaks only UAS', self.call_disk('Lease', 'a{sv}', '0').stderr)
 
     def test_lease_odd_name(self):
         "A process chooses its name."
@@ -478,6 +561,31 @@ class Lease(Machine):
         until(lambda: not self.record() and not self.claimed(), 'no lease any more')
         until(self.managed_disks, 'a child has read the strings of the other disk')
         self.assertEqual(self.property('Lease'), '')
+
+    def test_lease_unplugged_at_once(self):
+        "Unplugged before it has the claim."
+        self.hears()
+        self.both()
+        self.tree.write('claim-waits', '')
+        holder = self.holder('lease', '2-1:1.0')
+        until(self.claims, 'it claims')
+        self.pull()
+        self.assertEqual(self.told(holder), 'error org.uasd1.Error.NoSuchDisk The disk cannot be had alone: it was unplugged')
+
+    def test_lease_not_claimed_again(self):
+        "After a switch of its holder uasd-switch cannot be started: the holder is informed, and the lease is over."
+        self.warns('cannot start uasd-switch: No such file or directory', 'FAILED')
+        self.both()
+        holder = self.leased()
+        self.tree.write('at-bind', '')
+        holder.stdin.write('switch usb-storage\n')
+        holder.stdin.flush()
+        self.step_is('bind')
+        os.unlink(self.tree.path('switch'))
+        os.unlink(self.tree.path('at-bind'))
+        self.assertEqual(self.told(holder), '1 its claim cannot be taken again')
+        self.assertEqual(self.ask(holder, 'wait'), 'hung up')
+        until(lambda: self.disk()['state'] == 'failed', 'it does not go back either')
 
     def test_lease_inhibited(self):
         "The switch of the holder waits for an inhibitor, and so does the return."

@@ -68,13 +68,18 @@ class Peer:
         if not select.select([self.socket], [], [], 0.2)[0]:
             self.call("Ping", [], options=False, of=(MANAGER[0], "org.freedesktop.DBus.Peer"))
 
-    def call(self, member, texts, options=True, of=MANAGER):
+    def join(self):
+        """The other end is a bus."""
+        bus = "org.freedesktop.DBus"
+        return self.answer(self.call("Hello", [], options=False, of=("/org/freedesktop/DBus", bus), to=bus))
+
+    def call(self, member, texts, options=True, of=MANAGER, to="org.uasd1"):
         self.serial += 1
         body, signature = body_of(texts), "s" * len(texts)
         if options:
             body, signature = pad(pad(body, 4) + struct.pack("<I", 0), 8), signature + "a{sv}"
         fields = b""
-        for code, kind, value in ((1, "o", of[0]), (2, "s", of[1]), (3, "s", member), (6, "s", "org.uasd1")):
+        for code, kind, value in ((1, "o", of[0]), (2, "s", of[1]), (3, "s", member), (6, "s", to)):
             fields = pad(fields, 8) + struct.pack("<BB", code, 1) + kind.encode() + b"\0" + string(value)
         fields = pad(fields, 8) + b"\x08\x01g\0" + bytes([len(signature)]) + signature.encode() + b"\0"
         head = struct.pack("<cBBBII", b"l", 1, 0, 1, len(body), self.serial) + struct.pack("<I", len(fields)) + fields
