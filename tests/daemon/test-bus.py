@@ -12,7 +12,7 @@ import time
 import unittest
 import xml.etree.ElementTree as ElementTree
 
-from machine import TOP, XML, Machine, main, patience, until
+from machine import INTERFACE, TOP, XML, Machine, main, patience, until
 from parts import filled
 from tree import BOOT
 
@@ -137,6 +137,21 @@ class Daemon(Machine):
         self.assertIn('SuperSpeed', slow['Advice'])
         self.assertEqual(fast['Advice'], '')
 
+    def test_lun_without_a_disk(self):
+        "A LUN for which the kernel has made no block device, as that of a card reader: all else is as without it."
+        scsi = INTERFACE + '/host3/target3:0:0/3:0:0:'
+        self.tree.write(scsi + '1/type', '0\n')
+        self.tree.write(scsi + '0/block/sdz/uevent', '')
+        self.tree.write(scsi + '0/vpd_pgb2', bytes([0, 0xb2, 0, 4, 0, 0x80, 2, 0]))
+        self.tree.write(scsi + '0/scsi_disk/3:0:0:0/provisioning_mode', 'full\n')
+        self.both()
+        for word in 'on', 'off':
+            self.assertEqual(self.call_disk('SetTrim', 'sa{sv}', word, '0').stdout, 'a{sv} 0\n')
+            [one] = self.managed_disks()
+            self.assertEqual((one['Trim'], one['Disks']), (word, [['sdz', 0, 1 << 20]]))
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.driver_is('usb-storage')
+
     def test_sentences(self):
         "Sentences has the others in parts. With its values filled in, a format is the English sentence."
         self.tree.disk('1-3', 'sdy', 'uas', product='Slow', speed=480)
@@ -202,6 +217,17 @@ class Daemon(Machine):
         told = self.told_of(listener, '/org/uasd1/job/1')
         self.assertEqual(told[-3:], [('done', 'bind', 'rolled-back'),
                                      ('JobRemoved', '2-1:1.0', 7, 'bind', 'The disk did not come back.'), 'InterfacesRemoved'])
+
+    def test_results(self):
+        "Each exit status of uasd-switch has its word."
+        self.warns('FAILED', 'ROLLED_BACK')
+        self.both()
+        listener = self.listen()
+        for code, word in (1, 'failed'), (2, 'failed'), (4, 'no-disk'), (5, 'incapable'), (6, 'refused'), (7, 'rolled-back'), (8, 'failed'), (9, 'failed'):
+            with self.subTest(code):
+                self.plays_switch('echo "STEP claim 1"', f'echo "END {code} claim It is so."', f'exit {code}')
+                told = self.told_of(listener, self.switch())
+                self.assertEqual(told[-3:-1], [('done', 'claim', word), ('JobRemoved', '2-1:1.0', code, 'claim', 'It is so.')])
 
     def test_parts(self):
         "uasd reports the end of a switch in English, and in parts for uasctl."

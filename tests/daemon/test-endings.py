@@ -143,6 +143,17 @@ class Endings(Machine):
         [ending] = [fields for name, fields in self.messages() if name == 'FAILED']
         self.assertEqual(ending['MESSAGE'], '2-1:1.0 sdz: not switched: a switch begun earlier has ended; it is on uas')
         self.assertNotIn('UASD_STEP', ending)
+        self.assertEqual((ending.get('UASD_FROM'), ending['UASD_TO'], ending['PRIORITY']), (None, 'usb-storage', '4'))
+
+    def test_begun_elsewhere_and_done(self):
+        "The same, but it succeeded: the disk is where that switch has moved it, whatever is wanted now."
+        self.play('#!/bin/sh\nrm "$TREE/run/uasd/switch/2-1:1.0"\nexit 0\n')
+        with self.running_elsewhere('PID=1\nBUSNUM=2\nDEVNUM=5\nFROM=uas\nTO=usb-storage\nSTEP=bind\n'):
+            self.bind('usb-storage')
+            self.use(True)
+        until(lambda: self.disk()['state'] == 'waiting', 'it has ended, and the disk waits for uas')
+        [ending] = [fields for name, fields in self.messages() if name == 'SWITCHED']
+        self.assertEqual((ending.get('UASD_FROM'), ending['UASD_TO'], ending['PRIORITY']), (None, 'usb-storage', '5'))
 
     def test_begun_elsewhere_and_killed(self):
         "uasd found a running switch, which was then killed: it has left its record, and uasd-switch puts the disk in order."
@@ -278,6 +289,7 @@ class System(Machine):
         self.assertEqual(told['reason'], sentence)
         self.assertIn(remedy, self.ctl('status', 'sdz').stdout)
         [disk] = self.managed_disks()
+        self.assertTrue(disk['SystemDisk'])
         self.assertEqual([user[:3] for user in disk['Busy']], [['swap', 'sdz', '/dev/mapper/vg-swap'], ['holder', 'sdz', 'dm-9']])
         self.assertIn(sentence, self.journal())
         self.ctl('cancel', 'sdz')

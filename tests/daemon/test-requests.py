@@ -178,6 +178,23 @@ class Requests(Machine):
         self.assertNotIn('TRIM', self.ctl('policy', 'sdz', 'uas').stderr)
         self.assertIn(self.LOST, self.ctl('policy', 'sdz', 'usb-storage').stderr)
 
+    def test_trim_some_lost(self):
+        "The same for several LUNs: those that have offered it under uas, and have the same medium."
+        self.tree.write(SCSI + '/block/sdz/uevent', '')
+        self.second()
+        for scsi in SCSI, SECOND:
+            self.offers(scsi, 0x80, 'unmap')
+        self.both()
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.under_storage()
+        os.unlink(self.tree.path(SECOND + '/vpd_pgb2'))
+        both = [f' {lun}:{MAX}:{self.tree.medium(block)}' for lun, block in enumerate(['sdz', 'sdy'])]
+        self.ctl('trim', 'sdz', 'on')
+        self.assertEqual(self.kept(), ['1209:5a5a:S1=on' + ''.join(both)])
+        self.tree.write(SCSI + '/model', 'Disk B          \n')
+        self.ctl('trim', 'sdz', 'on')
+        self.assertEqual(self.kept(), ['1209:5a5a:S1=on' + both[1]])
+
     def test_trim_seen_of_another(self):
         "What one medium offered under uas says nothing about another one."
         self.offers(SCSI, 0x80, 'unmap')
@@ -379,7 +396,8 @@ class Requests(Machine):
         self.assertEqual((self.mark('OVERRIDE'), self.mark('OVERRIDE_FORCED')), ('usb-storage', '1'))
         self.use(True)
         listener = self.listen()
-        path = self.switch('uas')
+        self.switch('uas')
+        path = self.switch('uas')  # the one before it is no override that has been in force
         until(lambda: self.disk()['state'] == 'waiting', 'it waits')
         self.assertEqual((self.mark('OVERRIDE'), self.mark('OVERRIDE_FORCED')), ('uas', '0'))
         self.unauthorized(True)

@@ -250,10 +250,8 @@ static int check_switch(struct call *c)
         if (r < 0)
                 return r;
         c->authorized = r && !c->force;
-        if (r && c->value == DRIVER_NONE)
+        if (r) /* check_lease() requires that the disk can have both */
                 return 0;
-        if (r)
-                return call_refuse_impossible(c, (enum driver) c->value);
         facts_now(c->entry, &f);
         refuse_switch(&f, (enum driver) c->value, c->force, &no);
         return call_refuse(c, &no);
