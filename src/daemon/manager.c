@@ -151,31 +151,24 @@ int manager_new(const char *root, struct manager **ret)
         return 0;
 }
 
-/* Two uasd processes would take over each other's socket, and undo each other's switches. */
-static int lock_machine(struct manager *m)
+/* Two uasd processes would take over each other's socket, and undo each other's switches. A full or
+ * read-only /run does not stop uasd: disks may be waiting for it. */
+static bool manager_has_twin(struct manager *m)
 {
-        int r = state_mkdir(m->roots.run, RUN_DIR);
-
-        if (r < 0)
-                return r;
+        if (state_mkdir(m->roots.run, RUN_DIR) < 0)
+                return false;
         m->lock = openat(m->roots.run, RUN_DAEMON_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
                          0600);
-        if (m->lock < 0)
-                return -errno;
-        if (fcntl(m->lock, F_SETLK, &(struct flock){.l_type = F_WRLCK}) >= 0)
-                return 0;
-        if (errno == EAGAIN)
-                return -EALREADY;
-        return -errno;
+        return m->lock >= 0 && fcntl(m->lock, F_SETLK, &(struct flock){.l_type = F_WRLCK}) < 0 &&
+               errno == EAGAIN;
 }
 
 int manager_start(struct manager *m)
 {
-        int r = lock_machine(m);
+        int r;
 
-        if (r == -EALREADY)
-                return r;
-        /* A full or read-only /run does not stop uasd: disks may be waiting for it. */
+        if (manager_has_twin(m))
+                return -EALREADY;
         r = use_watch_start(m);
         if (r < 0)
                 return r;

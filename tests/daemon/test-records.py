@@ -6,6 +6,8 @@ history."""
 import contextlib
 import fcntl
 import os
+import signal
+import subprocess
 import time
 
 from machine import INTERFACE, Machine, main, patience, until
@@ -161,6 +163,40 @@ class Records(Machine):
         self.assertIsNone(forget.poll())
         self.goes_on()
         self.assertEqual(forget.wait(patience()), 0)
+
+    def test_forget_absent(self):
+        "The record of a disk that is not plugged in is being removed. Plugged in meanwhile, this disk has none, and another one has its own."
+        self.tree.disk('2-2', 'sdy', 'uas', serial='S2')
+        for port in '2-1', '2-2':
+            os.unlink(self.tree.path(f'sys/bus/usb/devices/{port}:1.0'))
+        self.tree.write('etc/uasd/history', 'generation=1\n' + ''.join(
+            f'1209:5a5a:S{n}@0000:00:14.0/ss/{n}=state=distrusted firmware=0214 kernel=6.1.0-test boot=- date=- reason=it failed\n' for n in (1, 2)))
+        self.both()
+        self.hangs()
+        forget = self.start_ctl('forget', '1209:5a5a:S1')
+        until(self.in_fsync, 'its record is being removed')
+        self.put_back(6)
+        self.put_back(7, '2-2')
+        until(lambda: self.driver_at('2-2') == 'usb-storage', 'it is still distrusted')
+        [one] = [one for one in self.managed_disks() if one['Interface'] == '2-1:1.0']
+        self.assertEqual((one['Driver'], one['State'], one['History']), ('uas', 'settled', ''))
+        self.assertIsNone(forget.poll())
+        self.goes_on()
+        self.assertEqual(forget.wait(patience()), 0)
+
+    def test_writer_dies(self):
+        "The process that writes a record is killed: the user gets an error, and the next request is written."
+        self.both()
+        self.hangs()
+        policy = self.start_ctl('policy', 'sdz', 'usb-storage', stderr=subprocess.PIPE)
+        until(self.in_fsync, 'it is being written')
+        [writer] = self.children(self.uasd)
+        os.kill(int(writer), signal.SIGKILL)
+        self.assertEqual(policy.wait(patience()), 1)
+        self.assertIn('Cannot store the policy: Input/output error', policy.stderr.read())
+        self.goes_on()
+        self.ctl('policy', 'sdz', 'usb-storage')
+        self.driver_is('usb-storage')
 
     def driver_at(self, port):
         return os.path.basename(os.path.realpath(self.tree.path(f'sys/bus/usb/devices/{port}:1.0/driver')))

@@ -12,7 +12,7 @@ import socket
 import struct
 import subprocess
 import termios
-import unittest
+import unittest.mock
 
 from machine import HELLO, TOP, UASD, Machine, main, patience, privatebus, process_state, stop, until
 from tree import BOOT
@@ -160,6 +160,50 @@ class Stop(Machine):
                 self.assertEqual(self.journal().count('is seen late'), 1)
                 self.said.truncate(0)
                 os.unlink(self.tree.path('run/uasd/' + name))
+
+    def test_no_files(self):
+        "Neither the lock nor the private socket can be made: uasd does without them."
+        self.warns('cannot open the private socket: Address already in use')
+        for name in 'uasd.lock', 'private':
+            os.mkdir(self.tree.path('run/uasd/' + name))
+        self.both()
+        self.assertEqual(self.call_disk('Switch', 'sa{sv}', 'usb-storage', '0').stdout, 'o "/org/uasd1/job/1"\n')
+        self.driver_is('usb-storage')
+
+    def test_name_is_refused(self):
+        "The bus has no policy for uasd: the journal has it, and root still has the private socket."
+        self.warns('cannot acquire the name org.uasd1 on the system bus: ')
+        with unittest.mock.patch.object(privatebus, 'CONFIG', privatebus.CONFIG.replace('<allow own="*"/>', '')):
+            self.start_bus()
+        self.start_daemon()
+        until(lambda: 'cannot acquire the name org.uasd1' in self.journal(), 'it is told')
+        client = socket.socket(socket.AF_UNIX)
+        self.addCleanup(client.close)
+        client.connect(self.tree.path('run/uasd/private'))
+        client.sendall(HELLO)
+        self.assertRegex(client.recv(4096), b'^OK ')
+
+    def test_stops_first(self):
+        "A disk becomes free when uasd is to stop: no switch begins. At shutdown all disks become free."
+        daemon = self.both()
+        self.use(True)
+        self.switch()
+        until(lambda: self.disk()['state'] == 'waiting' and self.asleep(daemon), 'it waits')
+        stop(daemon)
+        self.use(False)
+        daemon.terminate()
+        daemon.send_signal(signal.SIGCONT)
+        self.assertEqual(daemon.wait(patience()), 0)
+        self.assertFalse(os.path.exists(self.tree.path('moving')))
+        self.assertNotIn('switching from', self.journal())
+
+    def test_folder(self):
+        "A person starts uasd from a disk: it does not keep that in use."
+        daemon = self.start([os.path.abspath(UASD), self.tree.top], stderr=self.said, cwd=self.dir)
+        until(lambda: os.path.exists(self.tree.path('run/uasd/private')), 'it is there')
+        self.assertEqual(os.readlink(f'/proc/{daemon.pid}/cwd'), '/')
+        daemon.terminate()
+        self.assertEqual(daemon.wait(patience()), 0)
 
     def test_full_socket(self):
         "A client of the private socket sends many calls and reads no answer: uasd still stops."

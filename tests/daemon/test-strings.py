@@ -3,6 +3,7 @@
 """uasd for a machine in a folder, on a private bus: the strings of a disk that hangs in the kernel are not read again."""
 
 import os
+import signal
 
 from machine import INTERFACE, Machine, main, until
 import privatebus
@@ -85,6 +86,22 @@ class Strings(Machine):
         self.tree.write(f'{DEVICE}/product', 'Other\n')
         self.put_back(6)
         self.assertEqual(self.names(), ('Maker', 'Other', 'S1'))
+
+    def test_reader_ends(self):
+        "The process that reads them is killed: uasd starts another one. If the device goes, uasd ends it."
+        self.hears()
+        self.hang('product')
+        daemon = self.both()
+        path = self.tree.path(f'{DEVICE}/product')
+        fifo = until(lambda: self.opens(path), 'a process reads it')
+        [reader] = self.children(daemon)
+        os.kill(int(reader), signal.SIGKILL)
+        until(lambda: self.children(daemon) not in ([], [reader]), 'another one reads it')
+        os.unlink(self.tree.path('sys/bus/usb/devices/2-1:1.0'))
+        with open(self.tree.path('uevents'), 'w') as events:
+            events.write('unbind usb 2-1:1.0 2-1:1.0\n')
+        until(lambda: self.at_rest(daemon), 'it does not wait for a process, or for a time')
+        os.close(fifo)
 
     def test_no_process(self):
         "No process can be started that asks the device: uasd adds the disk when it has its serial number, for policy and history."
