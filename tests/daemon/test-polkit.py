@@ -271,6 +271,18 @@ class Polkit(Machine):
         self.answer('yes')
         self.told(p, 0)
 
+    def test_private(self):
+        "The private socket is root's, and so is the connection: also if another user could open the socket."
+        path = self.tree.path('run/uasd/private')
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        os.chmod(path, 0o666)
+        client = ('import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); '
+                  's.sendall(b"\\0AUTH EXTERNAL " + sys.argv[2].encode().hex().encode() + b"\\r\\n"); print(s.recv(100)[:2])')
+        for uid, answer in (0, "b'OK'\n"), (ANNA, ''):
+            p = self.start(['/usr/bin/python3', '-c', client, path, str(uid)], user=uid, group=uid, extra_groups=[],
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            self.assertEqual(p.communicate(timeout=patience())[0].replace("b''\n", ''), answer)
+
     def test_large(self):
         "A call that waits for a password takes little memory: its strings are short, and it names each option once."
         for args in (['Inhibit', 'ssa{sv}', 'me', 'x' * 100000, '0'], ['Inhibit', 'ssa{sv}', 'x' * 100000, 'busy', '0'],
