@@ -148,6 +148,40 @@ class Boot(Machine):
         one = self.disk()
         self.assertEqual((one['driver'], one['state'], os.path.exists(self.tree.path('moving'))), ('usb-storage', 'waiting', False))
 
+    def test_boot_entry(self):
+        """UAS has failed with a disk: the unit that writes boot entries is started at the end of the boot, and again after a change
+        of the file, once each time. While the machine goes down it is not."""
+        self.conf('[uasd]\nQuietSec=0\nBootEntry=auto\n')
+        self.tree.write('etc/uasd/history', '1209:5a5a:S1@0000:00:14.0/ss/1=state=distrusted firmware=0214 kernel=6.1.0-test '
+                        'boot=- date=- reason=it failed\n')
+        self.bind('usb-storage')
+        self.tree.write('boot/cmdline.txt', 'rootwait\n')
+        asked = 'PID 1 is asked to start uasd-boot-entry.service'
+        self.hurry()
+        pid1 = self.pid1()
+        self.order(pid1, 'answer')
+        daemon = self.both()
+        self.is_asked(pid1)
+        self.disk()
+        self.assertNotIn(asked, self.journal())
+        for times in 1, 2:
+            if times == 1:
+                self.order(pid1, 'finished')
+            else:
+                self.tree.write('boot/cmdline.txt', 'quiet\n')
+            self.assertIn('StartUnit uasd-boot-entry.service\n', iter(pid1.stdout.readline, ''))
+            self.tree.write('run/uasd/hold/2-1:1.0', '')  # its end makes uasd think again
+            os.unlink(self.tree.path('run/uasd/hold/2-1:1.0'))
+            self.managed_disks()
+            until(lambda: self.at_rest(daemon), 'nothing more is to be done')
+            self.assertEqual(self.journal().count(asked), times)
+        daemon.terminate()
+        daemon.wait(patience())
+        self.order(pid1, 'state stopping')
+        daemon = self.start_on_bus()
+        until(lambda: self.journal().count(OVER) == 2 and self.at_rest(daemon), 'PID 1 has answered')
+        self.assertEqual(self.journal().count(asked), 2)
+
     def test_none(self):
         "Without systemd there is no boot to wait for."
         self.both()
