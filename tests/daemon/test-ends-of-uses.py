@@ -5,9 +5,10 @@
 import ctypes
 import os
 import re
+import subprocess
 import time
 
-from machine import INTERFACE, Machine, let_pass, main, until
+from machine import INTERFACE, SWITCH, Machine, let_pass, main, until
 
 SOCKETS = 'Num       RefCount Protocol Flags    Type St Inode Path\n0000000000000000: 00000002 00000000 00010000 0005 01 17 '
 HOLDER = 'sys/class/block/sdz/holders/dm-9'
@@ -170,7 +171,7 @@ class Uses(Machine):
 
         def looks():
             left.extend(self.timers(daemon))
-            return self.looks() > before
+            return os.path.getsize(self.tree.path('looks')) > before
         until(looks, 'the tenth pause ends')
         self.assertTrue(1.28 < max(left) <= 2.56, max(left))
         self.driver_is('usb-storage', 40)
@@ -185,10 +186,73 @@ class Uses(Machine):
         self.event('remove block dm-9')
         self.driver_is('usb-storage')
 
-    def mounter(self):
+    def listens(self):
+        """The tables of mounts and swaps that uasd listens to."""
+        folder, found = f'/proc/{self.uasd.pid}', set()
+        names = {fd: os.readlink(f'{folder}/fd/{fd}') for fd in os.listdir(folder + '/fd')}
+        for fd, name in names.items():
+            if name == 'anon_inode:[eventpoll]':
+                with open(f'{folder}/fdinfo/{fd}') as info:
+                    found |= {names.get(one, '') for one in re.findall(r'(?m)^tfd: +(\d+)', info.read())}
+        return sorted(os.path.basename(name) for name in found if name.endswith(('/mountinfo', '/swaps')))
+
+    def test_tables(self):
+        "uasd listens to the tables of mounts and swaps as long as a disk waits, also if a disk is unplugged after it has waited."
+        os.unlink(self.tree.path('proc/swaps'))
+        os.symlink('/proc/swaps', self.tree.path('proc/swaps'))
+        self.tree.disk('2-2', 'sdy', 'uas', serial='S2')
+        self.both()
+        self.assertEqual(self.listens(), [])
+        os.mkdir(self.tree.path('sys/class/block/sdy/holders/dm-9'))
+        for devnum in 6, 7:
+            for name in 'sdz', 'sdy':
+                os.makedirs(self.tree.path(f'sys/class/block/{name}/holders/dm-9'), exist_ok=True)
+                self.ctl('switch', name, 'usb-storage', code=3)
+                self.assertEqual(self.listens(), ['mountinfo', 'swaps'])
+            self.use(False)
+            until(lambda: {one['Interface']: one['State'] for one in self.managed_disks()} == {'2-1:1.0': 'settled', '2-2:1.0': 'waiting'},
+                  'one of two is free')
+            self.assertEqual(self.listens(), ['mountinfo', 'swaps'])
+            self.call_disk('Cancel', 'a{sv}', '0', disk='2-2:1.0')
+            until(lambda: self.listens() == [], 'none waits')
+            self.pull()
+            self.bind('uas')
+            self.put_back(devnum)
+
+    def test_in_a_container(self):
+        "Only a container has mounted the disk. No table of PID 1 shows when that ends: the end of the file system makes uasd look."
+        init = self.start(['unshare', '--mount', 'sh', '-c', 'echo ready; exec sleep 1000'], stdout=subprocess.PIPE)
+        mount, unmount = self.mounter('proc/4242/root/mnt')
+        self.assertEqual(init.stdout.readline(), 'ready\n')  # PID 1 has its own mounts
+        os.unlink(self.tree.path('proc/1/mountinfo'))
+        os.symlink(f'/proc/{init.pid}/mountinfo', self.tree.path('proc/1/mountinfo'))
+        mount()
+        with open('/proc/self/mountinfo') as table:
+            [number] = [line.split()[0] for line in table if self.tree.path('proc/4242/root/mnt') in line.split()]
+        os.mkdir(self.tree.path('proc/4242/ns'))
+        os.symlink('mnt:[4242]', self.tree.path('proc/4242/ns/mnt'))
+        self.tree.write('proc/4242/mountinfo', f'{number} 1 8:400 / /mnt rw - ext4 /dev/sdz rw\n')
+        self.play(SWITCH.replace('\n', '\nif [ -s "$TREE/proc/4242/mountinfo" ]; then echo "CLAIMED sdz"; echo "END 3 claim in use"; exit 3; fi\n', 1))
+        daemon = self.both()
+        before = self.descriptors()
+        told = 'looked by name: in use\n'  # otherwise it says that no event tells
+        self.ctl('switch', 'sdz', 'usb-storage', code=3)
+        until(lambda: told in self.journal() and self.at_rest(daemon), 'an event will tell when that ends')
+        self.look_again()
+        until(lambda: self.journal().count(told) > 1 and self.at_rest(daemon), 'also when it has been read again')
+        self.tree.write('proc/4242/mountinfo', '')
+        unmount()
+        self.driver_is('usb-storage')
+        until(lambda: self.descriptors() == before, 'uasd watches it no longer')
+
+    def descriptors(self):
+        folder = f'/proc/{self.uasd.pid}/fd'
+        return [os.readlink(f'{folder}/{fd}') for fd in os.listdir(folder)].count('anon_inode:inotify')
+
+    def mounter(self, at='at'):
         """Functions that mount a tmpfs, and unmount it."""
-        at = self.tree.path('at')
-        os.mkdir(at)
+        at = self.tree.path(at)
+        os.makedirs(at)
         libc = ctypes.CDLL(None)
         if libc.mount(b'none', at.encode(), b'tmpfs', 0, None):
             self.skipTest('no right to mount')
