@@ -169,6 +169,15 @@ class Held(Machine):
         until(lambda: self.disk()['state'] == 'settled', 'it is no trial any more')
         until(lambda: 'TRIAL_PASSED' in self.told() or 'TRIAL' in self.told(), 'it is reported')
 
+    def test_passed_without_record(self):
+        "The record cannot be written: uasd says so, and does not report that it passed. It tries again after a pause."
+        self.warns('2-1:1.0: that it passed its trial cannot be put on record: Is a directory', 'Cannot end the trials')
+        os.mkdir(self.tree.path('run/uasd/history.lock'))
+        self.trial()
+        until(lambda: 'that it passed its trial' in self.journal() and self.at_rest(self.uasd, 10), 'it has tried')
+        self.assertEqual((self.state(), self.told(), self.disk()['state']), ('trial', [], 'trial'))
+        self.assertLessEqual(min(self.timers(self.uasd)), 60)
+
     def test_passed_though_distrusted(self):
         "The user insisted on uas. Afterwards the earlier distrust is on record again."
         self.tree.write(f'run/uasd/attachment/{self.tree.attachment()}', 'OVERRIDE=uas\nOVERRIDE_FORCED=1\n')

@@ -12,6 +12,7 @@ import termios
 import time
 
 from machine import BUS, Machine, SWITCH, let_pass, main, patience, slept, stop, until
+from tree import BOOT
 
 ABORT = 'sd 3:0:0:0: uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN'
 NOTED = 'no distrust yet: commands were not answered in time'
@@ -395,6 +396,30 @@ class Trouble(Machine):
         self.says(1, 0, 'sd 3:0:0:0: Device offlined - not ready after error recovery')
         until(lambda: 'NOT_UAS' in self.names(), 'it is diagnosed', 40)
         self.assertEqual(self.disk()['diagnosis'], 'Not uas: disk, cable, power or port. Under usb-storage: the kernel gave it up.')
+
+        self.hurry()
+        self.says(2, 1000, 'usb usb2-port1: over-current condition', device='')
+        self.is_read()
+        self.assertEqual((self.names().count('NOT_UAS'), self.disk()['diagnosis'].rpartition(': ')[2]), (1, 'the kernel gave it up.'))
+
+    def test_asked_for(self):
+        "A user has asked for uas, and the kernel gives the disk up in the trial: it leaves uas. That is on record, and reported once."
+        self.warns('DISTRUSTED')
+        self.tree.write('run/uasd/attachment/' + self.tree.attachment(), 'OVERRIDE=uas\n')
+        self.tree.write('etc/uasd/history', 'generation=1\n1209:5a5a:S1@0000:00:14.0/ss/1=state=trial firmware=0214 '
+                        f'kernel=6.1.0-test boot={BOOT} date=- reason=\n')
+        self.both()
+        self.assertEqual((self.disk()['state'], self.disk()['reason_id']), ('trial', 'override'))
+        self.use(True)
+        for number in 1, 2:
+            self.says(number, 1000 * number, 'sd 3:0:0:0: Device offlined - not ready after error recovery')
+            self.is_read()
+        until(lambda: self.disk()['state'] == 'waiting', 'it waits')
+        self.use(False)
+        self.driver_is('usb-storage')
+        self.assertEqual((self.disk()['reason_id'], self.names().count('DISTRUSTED')), ('distrusted', 1))
+        with open(self.tree.path('etc/uasd/history')) as f:
+            self.assertRegex(f.read(), r'=state=distrusted .*failed=1')
 
     def test_unplugged_on_storage(self):
         "The messages of an unplug are no trouble."
