@@ -286,12 +286,15 @@ class EventHooks(Machine):
 
     def test_systemd(self):
         "PID 1 starts the unit. Its program gives the event to the hooks, and a second one finds nothing."
-        self.pid1()
+        pid1 = self.pid1()
         self.is_slow()
         self.both()
         until(self.waiting, 'it is written down')
         [name] = self.waiting()
         self.assertEqual(until(self.pid1_got, 'it has the order'), [f'StartUnit uasd-event@{name}.service'])
+        pid1.stdin.write('job\n')  # it has ended
+        pid1.stdin.flush()
+        until(lambda: 60000 in self.pauses(), 'uasd has heard that')
         self.assertRegex(name, r'^slow-link-\d+\.\d{6}$')
         self.assertEqual(self.called(), [])
         self.run_event(name)
@@ -308,6 +311,7 @@ class EventHooks(Machine):
         self.tree.write('no-fork', '')
         self.rolls_back()
         self.assertEqual((len(self.waiting()), self.events()), (1, []))
+        self.assertIn(60000, self.pauses())  # it would try again then
         self.kill(daemon)
         for path in 'no-fork', 'run/uasd/attachment/' + self.tree.attachment():  # without it the next one does not try again
             os.unlink(self.tree.path(path))
