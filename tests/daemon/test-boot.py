@@ -135,6 +135,7 @@ class Boot(Machine):
     def test_going_down(self):
         "uasd starts while the machine goes down: nothing begins, and requests are refused. Others are answered."
         self.bind('usb-storage')
+        os.unlink(self.tree.path('sys/module/usb_storage/parameters/quirks'))
         pid1 = self.pid1()
         self.order(pid1, 'state stopping')
         self.order(pid1, 'answer')
@@ -143,8 +144,9 @@ class Boot(Machine):
         for method, args in ('Switch', ['sa{sv}', 'uas', '0']), ('Eject', ['a{sv}', '0']), ('Lease', ['a{sv}', '0']):
             p = self.call_disk(method, *args)
             self.assertIn('The machine is going down.', p.stderr, method)
-        self.ctl('policy', 'sdz', 'ignore')
-        self.ctl('policy', 'sdz', 'auto')
+        for policy in 'ignore', 'usb-storage', 'auto':
+            self.ctl('policy', 'sdz', policy)
+        self.assertFalse(os.path.exists(self.tree.path('units')), 'PID 1 is not asked to load a module')
         one = self.disk()
         self.assertEqual((one['driver'], one['state'], os.path.exists(self.tree.path('moving'))), ('usb-storage', 'waiting', False))
 

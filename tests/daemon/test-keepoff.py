@@ -6,11 +6,12 @@ import fcntl
 import json
 import os
 import shutil
+import signal
 import subprocess
 import time
 import unittest
 
-from machine import INTERFACE, Machine, main, until
+from machine import INTERFACE, Machine, main, stop, until
 import privatebus
 from tree import BOOT, PIPES
 
@@ -352,6 +353,24 @@ class KeptOff(Machine):
         self.records(RECORD % ('distrusted', '-'))
         self.tree.write('run/uasd/switch/2-1:1.0', '')
         os.unlink(self.tree.path('run/uasd/switch/2-1:1.0'))
+        until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
+
+    def test_event_of_others_lost(self):
+        "So many files are removed there that the kernel loses the event: uasd reads everything again."
+        daemon = self.both()
+        with open('/proc/sys/fs/inotify/max_queued_events') as f:
+            most = int(f.read())
+        if most > 100000:
+            self.skipTest('it would take minutes to fill the queue of inotify')
+        stop(daemon)
+        for i in range(most + 2):  # two equal events in a row are one
+            path = self.tree.path(f'run/uasd/switch/x{i % 2}')
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY))
+            os.unlink(path)
+        self.records(RECORD % ('distrusted', '-'))
+        self.tree.write('run/uasd/switch/2-1:1.0', '')
+        os.unlink(self.tree.path('run/uasd/switch/2-1:1.0'))
+        daemon.send_signal(signal.SIGCONT)
         until(lambda: self.quirks() == '1209:5a5a:u', 'it is kept off')
 
     def unplug(self):

@@ -99,6 +99,22 @@ class Trouble(Machine):
             daemon.terminate()
             daemon.wait(patience())
 
+    def test_kept_of_another(self):
+        "What is kept about another disk does not count."
+        daemon = self.both()
+        self.says(1, 0)
+        self.noted(1)
+        self.kill_when_kept(daemon)
+        daemon.wait(patience())
+        with open(self.tree.path('run/uasd/kmsg')) as f:
+            kept = f.read()
+        self.assertIn('\n2-1:1.0@', kept)
+        self.tree.write('run/uasd/kmsg', kept.replace('2-1:1.0@', '2-9:1.0@'))
+        self.come_back()
+        self.says(2, 300)
+        self.noted(2)
+        self.assertEqual(self.disk()['driver'], 'uas')
+
     def test_hangs_again(self):
         "Aborts up to the reset, and that of the error handler's own command, are one burst. A hang after them is another one."
         self.warns('DISTRUSTED')
