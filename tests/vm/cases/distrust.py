@@ -135,6 +135,7 @@ def met_somebody_on_the_way_back(vm):
     guest.wait_disk(disk.interface, driver="usb-storage")
     only_disk(guest, "settled")
     disk.fault(name="fail", proto="uas", op="read")
+    disk.fault(name="delay", proto="uas", op="read", ms=50)  # so that somebody has the time
     late = guest.spawn("exec python3 -u /run/latecomer.py %s /run/stop" % disk.interface)
     asked = guest.run("uasctl switch %s uas --wait=60" % disk.interface, 100)
     assert asked.rc == 1 and "in use already" in asked.err, asked
