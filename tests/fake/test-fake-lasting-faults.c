@@ -238,7 +238,7 @@ static void test_logged(void **state)
                 scene_switch(&s, &r);
                 if (!strstr(fake->warned, table[i].warned))
                         fail_msg("%s: %s", table[i].op, fake->warned);
-                fakesys_remove();
+                scene_remove();
         }
 }
 

@@ -71,7 +71,7 @@ static bool signalled(const struct scene *s, const struct clean *c, unsigned n, 
                 wrong = "it has not touched the disk, and does not say so";
         else if (asked && fake->clock > asked + 15 * USEC_PER_SEC)
                 wrong = "it took too long";
-        else if (strncmp(c->ops[n - 1], "delete ", 7) == 0 && fake->usb[0].unbound > 0)
+        else if (startswith(c->ops[n - 1], "delete ") && fake->usb[0].unbound > 0)
                 wrong = "its driver had it still, and was unbound";
         else if (record == HISTORY_DISTRUSTED && n < verdict_of(c))
                 wrong = "it is distrusted";
