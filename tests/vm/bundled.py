@@ -13,7 +13,7 @@ import context
 import debian
 import evidence
 import image as images
-from users import QUIET, SLACK, THROUGH
+from users import QUIET, THROUGH
 
 # How an init starts and stops uasd, and asks for it.
 WITHOUT_SYSTEMD = {"sysvinit": "service uasd ", "openrc": "rc-service uasd "}
@@ -58,8 +58,8 @@ def log(guest):
     return "/run/uasd/log" if guest.image.flavour in SERVICE else "/run/uasd.log"
 
 
-def goes(guest, end, slack=SLACK):
-    """END is the last part of a use. The switch begins soon after it. SLACK: as of users.goes()."""
+def goes(guest, end, slack=2):
+    """END is the last part of a use. The switch begins soon after it: SLACK in addition to the quiet time. A timer may be armed."""
     ended, began, moved = map(float, guest.out(GOES % (log(guest), end), timeout=90).split()[-3:])
     print("  began %5.2f s after the end of the use, moved after %5.2f s (%s)" % (began - ended, moved - ended, end), flush=True)
     assert began - ended <= QUIET + slack, (end, ended, began, moved)

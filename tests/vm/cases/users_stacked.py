@@ -57,7 +57,7 @@ def mapped(vm):
     waits_for(guest, disk, "true", dict(HOLDER, where="dm-0"), "cryptsetup close secret")
 
     guest.run("mdadm -q --create /dev/md7 --run --force --level=1 --raid-devices=1 --metadata=1.2 /dev/sda1", check=True)
-    waits_for(guest, disk, "true", dict(HOLDER, where="md7"), "mdadm -q --stop /dev/md7", told=False)
+    waits_for(guest, disk, "true", dict(HOLDER, where="md7"), "mdadm -q --stop /dev/md7", told=False, slack=2)
     # Assembled again, as at any plug-in: it is only on this disk, and complete.
     guest.wait_until("grep -q 'active .*raid1 sda1' /proc/mdstat", 30)
 
