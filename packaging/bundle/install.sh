@@ -100,6 +100,7 @@ RestartSec=2s
 KillMode=process
 LimitNOFILE=65536
 Nice=-10
+Slice=-.slice
 RuntimeDirectory=uasd
 RuntimeDirectoryPreserve=yes
 NoNewPrivileges=yes

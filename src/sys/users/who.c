@@ -15,7 +15,7 @@
 /*
  * Returns the first part of a cgroup's path that is no slice, if it is a unit. PID 1 makes the
  * groups of slices and units. Below a unit a user may make a group that has the name of a service.
- * A group at the top that is no slice belongs to a container manager, and the names in it are those
+ * Another group at the top belongs to a container manager, and the names in it are those
  * of the container.
  */
 static char *cgroup_first_unit(char *path)

@@ -116,6 +116,7 @@ def systemd(vm):
     disk = vm.disk(label="DATA")
     guest = bundled.on_uas(vm, disk)
     only_disk(guest, "settled")
+    assert guest.out("systemctl show -p ControlGroup uasd") == "ControlGroup=/uasd.service"
     guest.run("uasctl switch sda usb-storage --wait=30 && uasctl switch sda uas --wait=30", check=True)
     guest.until(lambda: guest.journal("-b -u uasd").count("moved from usb-storage to uas") == 2, what="the journal has both")
     before = running(guest)

@@ -23,10 +23,9 @@ def inside_delay_use(vm):
 
 @case(tier="full", image="vendor", slow=SLOW, limit=1200)
 def inside_delay_use_among_weights(vm):
-    "The same where another service has a CPU weight, as a container manager gives it to all: with the weight of docs/performance.md."
-    plug_in.twenty_times(vm, timeout=300, before="systemctl set-property --runtime dbus.service CPUWeight=100 && "
-                         "grep -w cpu /sys/fs/cgroup/system.slice/cgroup.subtree_control && "
-                         "systemctl set-property --runtime uasd.service CPUWeight=1000")
+    "The same where a service and the users have CPU weights, as a container manager gives them to all: Nice= counts only within uasd."
+    plug_in.twenty_times(vm, timeout=300, before="for unit in dbus.service user.slice; do systemctl set-property --runtime $unit CPUWeight=100 || exit; "
+                         "done; cd /sys/fs/cgroup && grep -w cpu cgroup.subtree_control && grep -w cpu system.slice/cgroup.subtree_control")
 
 
 @case(tier="full", image="vendor", slow=SLOW, limit=1200)
