@@ -125,7 +125,7 @@ class EventHooks(Machine):
     def test_distrusted(self):
         "Once, also if uasd is killed before the record of the event is written, and the next one finds it again."
         self.warns('DISTRUSTED')
-        self.ends(3, 'uas')
+        self.conf('[uasd]\nQuietSec=60\n')  # no switch, whose retries would go on for long
         self.tree.write('etc/uasd/history', HISTORY.format(boot='00000000-0000-0000-0000-000000000002'))
         self.tree.write('at-fsync', '')
         daemon = self.both()
