@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The cases of tier full take hours together. Each run of the default tier takes a slice of them.
+"""The cases that take turns. Those of tier full take hours together: each run of the default tier has a slice of them, beside the main
+group and a third of its own other cases.
 
-The commit alone decides which: the cases are in GROUPS groups, and the next commit has the next group. So as many commits in a
-row cover all of them. A few cases whose subject has changed come first.
+The commit alone decides which: the cases of a tier are in GROUPS groups, and the next commit has the next group. So as many commits
+in a row cover all of them, if each is checked and no case is added meanwhile. A few cases whose subject has changed come first.
 
 $UASD_VM_CACHE/slices.tsv is the record of the last runs on this machine. It only says which cases have run.
 """
@@ -19,7 +20,7 @@ import image
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
-GROUPS = 20
+GROUPS = {"default": 3, "full": 20}
 # So many cases whose subject has changed join those of the group. They never displace these: else a slice after each change of
 # one file would have the same cases.
 CHANGED = 4
@@ -86,23 +87,23 @@ def scattered(*words):
     return hashlib.sha256("\0".join(map(str, words)).encode()).hexdigest()
 
 
-def groups(cases, made):
-    """CASES in GROUPS groups whose limits have about the same sum. MADE: the guests that every run has. The cases of another guest
+def groups(cases, made, count):
+    """CASES in COUNT groups whose limits have about the same sum. MADE: the guests that every run has. The cases of another guest
     stay together, as one run then makes it for all of them."""
     bundles = {}
     for one in cases:
         bundles.setdefault(frozenset(one.images) - made or one.name, []).append(one)
-    parts = [[] for _ in range(GROUPS)]
+    parts = [[] for _ in range(count)]
     for bundle in sorted(bundles.values(), key=lambda bundle: (-sum(one.limit for one in bundle), scattered(bundle[0].name))):
         min(parts, key=lambda part: sum(one.limit for one in part)).extend(bundle)
     return parts
 
 
-def slice_of(cases, made, commit, steps):
-    """Of CASES those of the group that the number COMMIT says, and before them those whose subject has changed.
+def slice_of(cases, made, count, commit, steps):
+    """Of CASES, in COUNT groups, those of the group that the number COMMIT says, and before them those whose subject has changed.
     steps(case): how far its subject is from a change; None: it has not changed."""
-    turn, which = divmod(commit, GROUPS)
-    part = groups(cases, made)[which]
+    turn, which = divmod(commit, count)
+    part = groups(cases, made, count)[which]
     # A run may have no time for the last ones. At the group's next turn these are others.
     first = turn % max(len(part), 1)
     part = part[first:] + part[:first]
@@ -185,7 +186,7 @@ class Run:
 
 
 class Record:
-    """The last runs, each with the seconds that its cases of tier full took."""
+    """The last runs, each with the seconds that its cases took."""
 
     def __init__(self, path=None):
         self.path = path or os.path.join(image.cache_dir(), "slices.tsv")
@@ -216,6 +217,6 @@ class Record:
     def share(self, names, late):
         """How many of the cases NAMES have passed, in words. LATE: of this run's slice so many have not begun."""
         done = len(names & self.seconds().keys())
-        return "of %d cases of tier full %d (%.0f %%) passed in the last %d runs on this machine, %d of them in this one; %s" % (
+        return "of %d cases that take turns %d (%.0f %%) passed in the last %d runs on this machine, %d of them in this one; %s" % (
             len(names), done, 100 * done / max(len(names), 1), len(self.runs), len(names & self.runs[-1].passed.keys()),
             "its slice had no time for %d" % late if late else "its slice is complete")

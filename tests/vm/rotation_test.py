@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The cases of tier full in a slice.
+"""The cases whose turn it is.
 
     python3 tests/vm/rotation_test.py        (from anywhere)
 """
@@ -36,12 +36,12 @@ def load(*path):
 
 check = load("tools", "check")
 run = load("tests", "vm", "run")
-MADE = frozenset(("bookworm", "vendor", "trixie", "busybox", "bullseye"))
 for path in sorted(glob.glob(os.path.join(HERE, "cases", "*.py"))):
     importlib.import_module("cases." + os.path.basename(path)[:-3])
 # What a page names that is no case of a guest.
-FILES = (".bin", ".c", ".case", ".conf", ".dep", ".h", ".js", ".plg", ".py", ".service", ".sh", ".socket", ".txt")
-FULL = [one for one in context.CASES if one.tier == "full" and one.sliced]
+FILES = (".bin", ".c", ".case", ".conf", ".dep", ".h", ".js", ".plg", ".py", ".service", ".sh", ".slice", ".socket", ".txt")
+FULL, MADE = run.in_turn("full")
+MOST = rotation.GROUPS["full"]
 
 
 def names(chosen):
@@ -71,7 +71,7 @@ class Guests(unittest.TestCase):
 
     def test_main_group(self):
         "Each run has these subjects on kernel 6.12 too: both ways, roll-back, waiting, hold, distrust, a kill sweep."
-        every = names(one for one in context.CASES if "trixie" in one.images and one.tier != "full")
+        every = names(one for one in run.main_group() if one.images == ("trixie",))
         self.assertLessEqual({"both_ways.refused_and_forced@trixie", "kept_off.rolled_back@trixie", "waiting.switched_after_umount@trixie",
                               "held_both_ways.dead_man", "distrust.met_somebody_on_the_way_back@trixie",
                               "killed.at_a_few_calls"}, every)
@@ -79,13 +79,21 @@ class Guests(unittest.TestCase):
 
 class Groups(unittest.TestCase):
     def slices(self, first, count, steps=never):
-        return [rotation.slice_of(FULL, MADE, number, steps) for number in range(first, first + count)]
+        return [rotation.slice_of(FULL, MADE, MOST, number, steps) for number in range(first, first + count)]
 
     def test_all_in_turn(self):
         "As many commits in a row as there are groups have all cases, each once, wherever they begin."
         for first in (0, 7, 1389):
-            chosen = [one.name for part in self.slices(first, rotation.GROUPS) for one in part]
+            chosen = [one.name for part in self.slices(first, MOST) for one in part]
             self.assertEqual(sorted(chosen), sorted(names(FULL)))
+
+    def test_default_tier(self):
+        "Three commits in a row have all cases of the default tier, whatever has changed, and each has the main group."
+        for steps in (never, rotation.distance(["src/daemon/loop.c"])):
+            cases, made = run.in_turn("default")
+            parts = [names(rotation.slice_of(cases, made, 3, number, steps)) for number in range(1878, 1881)]
+            self.assertEqual(set.union(*parts) | names(run.main_group()), names(one for one in context.CASES if one.tier != "full"))
+            self.assertLess(max(map(len, parts)), len(cases) / 3 + 2 * rotation.CHANGED)
 
     def test_three_in_a_row(self):
         "Three commits in a row have three slices without a common case, also if all of them change the same file."
@@ -99,19 +107,19 @@ class Groups(unittest.TestCase):
     def test_in_time(self):
         "With two guests at once each group has the time that tools/check gives it. So as many runs in a row cover the tier."
         steps = rotation.distance(["src/switch/detach.c"])
-        for number in range(rotation.GROUPS):
+        for number in range(MOST):
             part = self.slices(number, 1, steps if number % 2 else never)[0]
             self.assertLess(sum(one.limit for one in part) / rotation.OF_LIMIT / 2, check.SLICE_SECONDS)
 
     def test_same_time(self):
         "No group may take more than one and a half times as long as another."
-        times = [sum(one.limit for one in part) for part in self.slices(0, rotation.GROUPS)]
+        times = [sum(one.limit for one in part) for part in self.slices(0, MOST)]
         self.assertLess(max(times), 1.5 * min(times))
 
     def test_image_for_all(self):
         "The cases of a guest that no daily case needs are in one group: one run makes it for all of them."
         for guest in ("arm64", "zfs", "builtin", "sysvinit", "openrc"):
-            self.assertEqual(sum(any(guest in one.images for one in part) for part in self.slices(0, rotation.GROUPS)), 1, guest)
+            self.assertEqual(sum(any(guest in one.images for one in part) for part in self.slices(0, MOST)), 1, guest)
 
     def test_weekly(self):
         "Each case is in one of the weekly jobs."
@@ -122,7 +130,7 @@ class Groups(unittest.TestCase):
 
     def test_last_ones(self):
         "At the group's next turn another case is the last, for which there may be no time."
-        last = {rotation.slice_of(FULL, MADE, 3 + turn * rotation.GROUPS, never)[-1].name for turn in range(5)}
+        last = {rotation.slice_of(FULL, MADE, MOST, 3 + turn * MOST, never)[-1].name for turn in range(5)}
         self.assertEqual(len(last), 5)
 
     def test_changed(self):
@@ -137,7 +145,7 @@ class Groups(unittest.TestCase):
     def test_no_new_guest(self):
         "A case of a rare guest waits for its turn, though its subject has changed."
         steps = rotation.distance(["tests/vm/cases/arm.py"])
-        self.assertEqual(sum(any("arm64" in one.images for one in part) for part in self.slices(0, rotation.GROUPS, steps)), 1)
+        self.assertEqual(sum(any("arm64" in one.images for one in part) for part in self.slices(0, MOST, steps)), 1)
 
 
 class Time(unittest.TestCase):
@@ -183,7 +191,7 @@ class OtherGuests(unittest.TestCase):
 
     def test_newer_kernel(self):
         "README.md says that tests run on kernel 6.12: the main group does in each run of the default tier."
-        daily = {one.name.partition(".")[0] for one in context.CASES if one.tier == "default" and one.images == ("trixie",)}
+        daily = {one.name.partition(".")[0] for one in run.main_group() if one.images == ("trixie",)}
         self.assertLessEqual({"both_ways", "waiting", "held_both_ways", "distrust", "kept_off", "killed", "errors", "service"}, daily)
 
 
@@ -226,7 +234,7 @@ class Numbers(unittest.TestCase):
             listed = subprocess.run([os.path.join(top, "tests/vm/run"), "--list", "--slice"], check=True, capture_output=True, text=True,
                                     env=dict(os.environ, UASD_VM_CACHE=self.top)).stdout
             slices.append({line.split()[3] for line in listed.splitlines() if line.startswith("full ")})
-            group = names(rotation.groups(FULL, MADE)[(4 + number) % rotation.GROUPS])
+            group = names(rotation.groups(FULL, MADE, MOST)[(4 + number) % MOST])
             self.assertEqual(group - slices[-1], set())
             self.assertLessEqual(len(slices[-1] - group), rotation.CHANGED)
         for one, two in itertools.combinations(slices, 2):
@@ -302,7 +310,7 @@ class Records(unittest.TestCase):
         self.assertEqual([run.commit for run in record.runs], ["c1", "c2", "c3"])
         for late, end in ((0, "its slice is complete"), (4, "its slice had no time for 4")):
             self.assertEqual(record.share({"killed.a", "around.c", "other.d"}, late),
-                             "of 3 cases of tier full 2 (67 %) passed in the last 3 runs on this machine, 2 of them in this one; " + end)
+                             "of 3 cases that take turns 2 (67 %) passed in the last 3 runs on this machine, 2 of them in this one; " + end)
 
     def test_forgets(self):
         "It keeps the last runs."
