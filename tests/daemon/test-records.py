@@ -11,6 +11,7 @@ import subprocess
 import time
 
 from machine import INTERFACE, Machine, main, patience, until
+from tree import BOOT
 
 LOCK = 'run/uasd/history.lock'
 ABORT = 'sd 3:0:0:0: uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN'
@@ -69,6 +70,42 @@ class Records(Machine):
         self.assertNotIn('distrusted', self.history())
         self.goes_on()
         until(lambda: 'state=distrusted' in self.history() and 'state=distrusted' in self.history('var/lib/uasd'), 'it is on record')
+
+    def test_another(self):
+        "What is not written yet about one disk does not count for another one."
+        self.warns('DISTRUSTED')
+        self.both()
+        self.hangs()
+        self.fails_on_uas()
+        until(self.in_fsync, 'its record is being written')
+        self.driver_is('usb-storage')
+        self.tree.disk('2-2', 'sdy', 'uas', serial='S2')
+        self.look_again()
+        until(lambda: '2-2' in self.interfaces(), 'it is known')
+        [one] = [one for one in self.managed_disks() if one['Interface'] == '2-2:1.0']
+        self.assertEqual((one['Driver'], one['State'], one['History']), ('uas', 'settled', ''))
+
+    def test_trial_goes_on(self):
+        """A disk on trial is unplugged, and comes back before it is on record that the trial has ended: it is open again, also on
+        record. That of another disk is not affected."""
+        self.tree.disk('2-2', 'sdy', 'uas', serial='S2')
+        self.tree.write('etc/uasd/history', 'generation=1\n' + ''.join(
+            f'1209:5a5a:S{n}@0000:00:14.0/ss/{n}=state=trial firmware=0214 kernel=6.1.0-test boot={BOOT} date=- reason=\n' for n in (1, 2)))
+        daemon = self.both()
+
+        def states():
+            return [one['State'] for one in self.managed_disks()]
+        self.assertEqual(states(), ['trial', 'trial'])
+        self.hangs()
+        self.pull()
+        until(self.in_fsync, 'its end is being written')
+        self.look_again()
+        self.assertEqual(states(), ['trial'])
+        self.put_back(6)
+        self.assertEqual(states(), ['trial', 'trial'])
+        self.goes_on()
+        until(lambda: self.at_rest(daemon), 'all is written')
+        self.assertEqual(self.history().count('=state=trial '), 2)
 
     def waits_for_lock(self):
         """The children of uasd that have opened the file of the lock."""
@@ -145,7 +182,7 @@ class Records(Machine):
         self.assertNotIn('distrusted', self.history())
 
     def test_forget_another(self):
-        "While the record of one disk is removed, that of another one counts."
+        "While the record of one disk is removed, it does not count any more, and that of another one does."
         self.tree.disk('2-2', 'sdy', 'usb-storage', serial='S2')
         self.tree.write('etc/uasd/history', 'generation=1\n' + ''.join(
             f'1209:5a5a:S{n}@0000:00:14.0/ss/{n}=state=distrusted firmware=0214 kernel=6.1.0-test boot=- date=- reason=it failed\n' for n in (1, 2)))
@@ -160,6 +197,7 @@ class Records(Machine):
         self.tree.link(link, 'sys/bus/usb/drivers/uas')
         self.put_back(7, '2-2')
         until(lambda: self.driver_at('2-2') == 'usb-storage', 'it is still distrusted')
+        until(lambda: self.driver_at('2-1') == 'uas', 'the first one is not')
         self.assertIsNone(forget.poll())
         self.goes_on()
         self.assertEqual(forget.wait(patience()), 0)
