@@ -12,7 +12,7 @@ import termios
 import time
 
 from machine import BUS, Machine, SWITCH, let_pass, main, patience, slept, stop, until
-from tree import BOOT
+from tree import BOOT, UAS_ALONE
 
 ABORT = 'sd 3:0:0:0: uas_eh_abort_handler 0 uas-tag 1 inflight: CMD IN'
 NOTED = 'no distrust yet: commands were not answered in time'
@@ -340,6 +340,36 @@ class Trouble(Machine):
         self.drops(9)
         until(lambda: 'TROUBLE' in [name for name, _ in self.messages()], 'it is told')
 
+    def test_uas_alone(self):
+        """A disk that speaks only UAS stays there. Its failure is reported once, and also excuses its drops. What another uasd has
+        acted upon does not count again."""
+        self.warns('TROUBLE')
+        with open(self.tree.path('sys/bus/usb/devices/2-1/descriptors'), 'r+b') as f:
+            f.seek(18)
+            f.truncate()
+            f.write(UAS_ALONE)
+        self.hears()
+        daemon = self.both()
+
+        def fails(*numbers):
+            for number in numbers:
+                self.says(number, 1000 * number, 'sd 3:0:0:0: Device offlined - not ready after error recovery')
+                self.is_read()
+        fails(1, 2)
+        self.assertEqual(self.names(), ['TROUBLE'])
+        self.again(daemon, lambda daemon: daemon.send_signal(signal.SIGKILL))
+        self.says(3, 2100)
+        self.noted(1)
+        self.assertEqual(self.names(), ['TROUBLE'])
+        fails(4)
+        self.assertEqual(self.names(), ['TROUBLE'] * 2)
+        for devnum in 6, 7, 8:
+            self.drops(devnum)
+        self.disk()
+        self.assertEqual(self.names(), ['TROUBLE'] * 2)
+        self.drops(9)
+        until(lambda: self.names() == ['TROUBLE'] * 3, 'it is told')
+
     def fails_on_storage(self, number, after):
         """Four resets, each a burst of its own. Without a disk on uas, uasd reads the log every 10 s."""
         for step in range(4):
@@ -459,6 +489,27 @@ class Trouble(Machine):
         self.assertNotIn('CLEARED', self.names())
         self.ctl('policy', 'sdz', 'uas')
         self.driver_is('uas')
+
+    def test_restart_on_storage(self):
+        "What was noted under usb-storage counts for another uasd, too."
+        self.warns('NOT_UAS')
+        daemon = self.both()
+        self.ctl('policy', 'sdz', 'usb-storage')
+        self.driver_is('usb-storage')
+
+        def resets(*numbers):
+            stop(daemon)  # it reads them at once, and the next ones ten seconds later
+            for number in numbers:
+                self.says(number, 100 * number, 'usb 2-1: reset SuperSpeed USB device number 5 using xhci_hcd', 'usb', 'c189:132')
+            daemon.send_signal(signal.SIGCONT)
+            self.is_read()
+        resets(1, 2)
+        self.assertNotIn('NOT_UAS', self.names())
+        self.kill_when_kept(daemon)
+        daemon.wait(patience())
+        daemon = self.start_on_bus()
+        resets(3, 4)
+        until(lambda: 'NOT_UAS' in self.names(), 'it is diagnosed')
 
     def test_power_on_storage(self):
         "Bad power is a certain cause. It says nothing about the trouble before."
