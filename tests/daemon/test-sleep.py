@@ -97,6 +97,23 @@ class Sleep(Machine):
             until(lambda: self.state() == 'trial', 'it is open again')
             self.assertEqual(self.disk()['state'], 'trial')
 
+    def test_slow_record(self):
+        "It is on record before the machine sleeps, however slow the disk with the record is."
+        self.bind('uas')
+        self.tree.write('etc/uasd/history', 'generation=1\n1209:5a5a:S1@0000:00:14.0/ss/1=state=trial firmware=0214 '
+                        f'kernel=6.1.0-test boot={BOOT} date=- reason=\n')
+        daemon, logind = self.inhibited()
+        self.tree.write('at-fsync', '')
+        self.addCleanup(lambda: os.path.exists(self.tree.path('at-fsync')) and os.unlink(self.tree.path('at-fsync')))
+        self.falls_asleep(logind)
+        until(lambda: os.path.exists(self.tree.path('in-fsync')), 'it is being written')
+        until(lambda: self.asleep(daemon, logind), 'both wait')
+        self.says_nothing(logind)
+        for name in 'at-fsync', 'in-fsync':
+            os.unlink(self.tree.path(name))
+        self.assertEqual(logind.stdout.readline(), 'released\n')
+        self.assertEqual(self.state(), 'ended')
+
     def test_trial_after_a_switch(self):
         "The same for the trial of a switch that delays the sleep."
         _, logind = self.inhibited()
