@@ -448,6 +448,15 @@ class Lease(Machine):
         os.unlink(self.tree.path('in-use'))
         self.leased()
 
+    def test_lease_not_claimed(self):
+        "uasd-switch cannot be started: refused, and nothing of the lease remains."
+        self.both()
+        os.rename(self.tree.path('switch'), self.tree.path('away'))
+        self.assertIn('No such file or directory', self.told(self.holder('lease', '2-1:1.0')))
+        self.assertEqual((self.record(), self.property('Lease')), (False, ''))
+        os.rename(self.tree.path('away'), self.tree.path('switch'))
+        self.leased()
+
     def test_lease_too_slow(self):
         "The open of the disk hangs: the holder waits for 20 s, and nothing of the lease remains."
         self.both()
