@@ -66,6 +66,22 @@ class Names(Machine):
         self.ctl('switch', 'sdz', 'usb-storage', code=3)
         until(lambda: [(one['kind'], one['where']) for one in self.told()[1]['busy']] == [('claim', 'ZFS pool tank')], 'the pool is named')
 
+    def test_claim_of_another_lun(self):
+        "The pool of one LUN is not named for the claim of another one."
+        second = INTERFACE + '/host3/target3:0:0/3:0:0:1'
+        for name, value in ('type', '0'), ('block/sdy/dev', '8:384'), ('block/sdy/size', '2048'):
+            self.tree.write(f'{second}/{name}', value + '\n')
+        self.tree.write('proc/spl/kstat/zfs/tank/state', 'ONLINE\n')
+        for number, kind in ('8:400', 'ext4'), ('8:384', 'zfs_member'):
+            self.tree.write(f'run/udev/data/b{number}', f'E:ID_FS_TYPE={kind}\nE:ID_FS_LABEL_ENC=tank\n')
+        for claimed, by in ('sdy', ('claim', 'sdy', 'ZFS pool tank')), ('sdz', ('open', 'sdz', None)):
+            self.play(f"#!/bin/sh\nprintf 'OPENED {claimed}\\nEND 3 claim in use: {claimed}\\n'\nexit 3\n")
+            if claimed == 'sdy':
+                self.both()
+            self.ctl('switch', 'sdz', 'usb-storage', code=3)
+            until(lambda: [(one['kind'], one['device'], one.get('where')) for one in self.told()[1]['busy']] == [by], claimed)  # noqa: B023
+            self.ctl('cancel', 'sdz')  # no further try while the next script is written
+
     def claimed(self, how, by_nobody):
         self.play(f"#!/bin/sh\nprintf '{how} sdz\\nEND 3 claim in use: sdz\\n'\nexit 3\n")
         self.both()
