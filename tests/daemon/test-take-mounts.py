@@ -55,11 +55,11 @@ class Take(Machine):
         with open(self.tree.path('run/uasd/attachment/' + self.tree.attachment())) as file:
             return [line.strip() for line in file if line.startswith('TAKEN_BY=') and line != 'TAKEN_BY=\n']
 
-    def stays(self, *called):
+    def stays(self, *called, driver='usb-storage'):
         until(lambda: self.disk()['state'] == 'waiting', 'it waits')
         until(lambda: self.at_rest(self.uasd), 'uasd is at rest')
         self.assertEqual(self.hooks(), list(called))
-        self.assertEqual(self.disk()['driver'], 'usb-storage')
+        self.assertEqual(self.disk()['driver'], driver)
         self.assertTrue(os.path.ismount(self.at))
 
     def test_moved(self):
@@ -158,6 +158,30 @@ class Take(Machine):
                 daemon.wait()
                 bus.terminate()
                 bus.wait()
+
+    def test_inhibited(self):
+        "Not while a program inhibits the switch."
+        self.hook('works', f'exec umount {self.at}')
+        self.use(True)
+        self.both()
+        self.stays()
+        inhibitor = self.start_ctl('inhibit', 'sh', '-c', 'echo begun; read x', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.assertEqual(inhibitor.stdout.readline(), 'begun\n')
+        self.use(False)
+        self.look_again()
+        until(self.heard, 'uasd reads it again')
+        self.stays()
+        inhibitor.communicate('\n')
+        self.driver_is('uas')
+        self.assertEqual(self.hooks()[:1], ['works release 2-1:1.0 sdz'])
+
+    def test_other_direction(self):
+        "Not for a switch to usb-storage."
+        self.hook('works', f'exec umount {self.at}')
+        self.bind('uas')
+        self.conf('[uasd]\nQuietSec=0\nTakeMounts=boot\nPolicy=usb-storage\n')
+        self.both()
+        self.stays(driver='uas')
 
     def test_killed(self):
         "uasd is killed after the disk was unmounted: the next one switches it and has it mounted again."
