@@ -12,7 +12,7 @@ import time
 import unittest
 import xml.etree.ElementTree as ElementTree
 
-from machine import INTERFACE, TOP, XML, Machine, main, patience, until
+from machine import INTERFACE, TOP, XML, Machine, main, path_of, patience, until
 from parts import filled
 from tree import BOOT
 
@@ -136,6 +136,22 @@ class Daemon(Machine):
         self.assertEqual([one['SystemDisk'] for one in (slow, fast)], [False, False])
         self.assertIn('SuperSpeed', slow['Advice'])
         self.assertEqual(fast['Advice'], '')
+
+    def test_read_alone(self):
+        "What depends on the users of a disk is up to date, whichever property a client reads."
+        self.both()
+
+        def read(name):
+            return self.busctl('get-property', 'org.uasd1', path_of('2-1:1.0'), 'org.uasd1.Disk', name).stdout.strip()
+        self.assertEqual(read('SystemDisk'), 'b false')
+        self.tree.write('proc/swaps', 'Filename Type Size Used Priority\n/dev/sdz partition 1 0 -2\n')
+        until(lambda: read('SystemDisk') == 'b true', 'the swap is found')
+        self.switch()
+        self.assertIn('swap on sdz', read('Reason'))
+        self.tree.write('proc/swaps', 'Filename Type Size Used Priority\n')
+        self.use(True)
+        until(lambda: 'dm-9' in read('Reason'), 'the other user is found')
+        self.ctl('cancel', 'sdz')
 
     def test_lun_without_a_disk(self):
         "A LUN for which the kernel has made no block device, as that of a card reader: all else is as without it."
