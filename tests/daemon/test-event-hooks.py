@@ -68,6 +68,10 @@ class EventHooks(Machine):
         self.ends(7, 'uas')
         self.ctl('switch', 'sdz', 'usb-storage', '--wait', code=7)
 
+    def moves(self, target):
+        self.ends(0, target)
+        self.ctl('switch', 'sdz', target, '--wait')
+
     def is_slow(self):
         self.tree.write(BUS + '/2-1/speed', '480\n')
 
@@ -100,11 +104,12 @@ class EventHooks(Machine):
         self.warns('FAILED')
         self.both()
         self.ends(1, 'uas')
-        self.ctl('switch', 'sdz', 'usb-storage', '--wait', code=1)
-        self.only('failed')
+        for times in 1, 2:
+            self.ctl('switch', 'sdz', 'usb-storage', '--wait', code=1)
+            self.only(*['failed'] * times)
 
     def test_gave_up(self):
-        "uasd tries again and again to bring it back. The hooks get that once."
+        "uasd tries again and again to bring it back. The hooks get that once, and once more if it has had a driver meanwhile."
         self.warns('STRANDED')
         self.both()
         self.ends(1, 'none')
@@ -112,12 +117,20 @@ class EventHooks(Machine):
         until(lambda: self.times('STRANDED') > 1, 'it is tried again')
         self.only('gave-up')
         self.assertEqual(self.called()[0]['UASD_MESSAGE'], 'sdz: not brought back, it has no driver; step bind: It went so.')
+        self.moves('usb-storage')
+        self.ends(1, 'none')
+        self.ctl('switch', 'sdz', 'uas', '--wait', code=1)
+        until(lambda: self.events() == ['gave-up'] * 2, 'the hooks have got it again')
 
     def test_trial_passed(self):
         self.conf('[uasd]\nQuietSec=0\nTrialSec=1\n')
         self.tree.write('etc/uasd/history', HISTORY.format(boot=THIS_BOOT))
         self.both()
         self.only('trial-passed')
+        self.moves('usb-storage')
+        self.tree.write('etc/uasd/history', HISTORY.format(boot=THIS_BOOT).replace('generation=1', 'generation=9'))
+        self.moves('uas')
+        self.only('trial-passed', 'trial-passed')
 
     def times(self, name):
         return [one for one, _ in self.messages()].count(name)
@@ -143,6 +156,19 @@ class EventHooks(Machine):
         until(lambda: self.times('DISTRUSTED') == 2, 'it is found again')
         self.only('distrusted')
         self.assertIn('the machine went down in the middle of its trial', self.called()[0]['UASD_MESSAGE'])
+
+    def test_distrusted_again(self):
+        "A user wants uas again, and the kernel gives it up again."
+        self.warns('DISTRUSTED')
+        self.ends(0, 'usb-storage')
+        self.both()
+        for number in 1, 2:
+            os.write(self.kmsg, b'6,%d,%d,-;sd 3:0:0:0: Device offlined - not ready after error recovery\n SUBSYSTEM=scsi\n DEVICE=+scsi:3:0:0:0\n' %
+                     (number, time.monotonic() * 1000000))
+            self.only(*['distrusted'] * number)
+            if number == 1:
+                self.driver_is('usb-storage')
+                self.moves('uas')
 
     def test_slow_link(self):
         "Once for each time that it is plugged in. A restart of uasd changes nothing."
@@ -266,6 +292,16 @@ class EventHooks(Machine):
         units = {f'StartUnit uasd-event@{name}.service' for name in self.waiting()}
         until(lambda: set(self.pid1_got()) == units, 'PID 1 has both orders')
         until(lambda: self.at_rest(daemon, 30) and min(self.timers(daemon)) <= 60, 'it waits for a minute')
+
+    def test_no_answer(self):
+        "PID 1 does not answer: uasd tries again later, without a warning."
+        pid1 = self.pid1()
+        self.both()
+        stop(pid1)
+        self.rolls_back()
+        until(lambda: 60000 in self.pauses(), 'uasd has given up for now')
+        self.assertEqual(len(self.waiting()), 1)
+        pid1.send_signal(signal.SIGCONT)
 
     def test_pauses(self):
         "PID 1 cannot be asked: uasd tries again, less and less often. A new event begins from the front."
