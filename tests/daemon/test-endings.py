@@ -122,6 +122,18 @@ class Endings(Machine):
             daemon.kill()
             daemon.wait()
 
+    def test_told(self):
+        "What uasd has reported it does not report again after a restart."
+        daemon = self.both()
+        self.ctl('switch', 'sdz', 'usb-storage')
+        self.assertEqual([one[0] for one in self.endings()], ['WAITING', 'SWITCHED'])
+        self.disk()  # answered after the step in which uasd writes down that it has reported the switch
+        daemon.kill()
+        daemon.wait()
+        self.start_on_bus()
+        self.assertEqual(self.disk()['state'], 'settled')
+        self.assertNotIn('a switch begun earlier', self.journal())
+
     @contextlib.contextmanager
     def running_elsewhere(self, record=''):
         """While uasd starts, another process has the lock of a switch, with this record."""
