@@ -457,6 +457,19 @@ class Lease(Machine):
         os.rename(self.tree.path('away'), self.tree.path('switch'))
         self.leased()
 
+    def test_lease_is_claimed(self):
+        "Already while uasd-switch claims the disk nothing else moves it."
+        self.both()
+        self.tree.write('claim-waits', '')
+        holder = self.holder('lease', '2-1:1.0')
+        until(self.claims, 'somebody claims')
+        self.ctl('policy', 'sdz', 'usb-storage')
+        os.unlink(self.tree.path('claim-waits'))
+        self.assertEqual(self.told(holder), 'taken')
+        self.assertEqual((self.disk()['driver'], os.path.exists(self.tree.path('moving'))), ('uas', False))
+        self.assertEqual(self.ask(holder, 'close'), 'closed')
+        self.driver_is('usb-storage')
+
     def test_lease_too_slow(self):
         "The open of the disk hangs: the holder waits for 20 s, and nothing of the lease remains."
         self.both()
