@@ -148,10 +148,28 @@ class Daemon(Machine):
         until(lambda: read('SystemDisk') == 'b true', 'the swap is found')
         self.switch()
         self.assertIn('swap on sdz', read('Reason'))
-        self.tree.write('proc/swaps', 'Filename Type Size Used Priority\n')
         self.use(True)
+        self.tree.write('proc/swaps', 'Filename Type Size Used Priority\n')
         until(lambda: 'dm-9' in read('Reason'), 'the other user is found')
         self.ctl('cancel', 'sdz')
+
+    def test_told_when_free(self):
+        "A disk that waits is not in use any more: the clients hear that it only waits until it has been free for a while."
+        self.conf('[uasd]\nQuietSec=600\n')
+        daemon = self.both()
+        self.use(True)
+        self.switch()
+        until(lambda: self.disk()['state'] == 'waiting' and self.at_rest(daemon, 1), 'it waits')
+        listener = self.listen()
+        self.use(False)
+        until(lambda: 'until it has been free for a while' in self.disk()['reason'], 'it is free')
+        self.ctl('cancel', 'sdz')
+        told = []
+        while 'settled' not in told:
+            one = json.loads(listener.readline())
+            if one['member'] == 'PropertiesChanged' and one['payload']['data'][0] == 'org.uasd1.Disk':
+                told.append(one['payload']['data'][1]['State']['data'])
+        self.assertEqual(told[0], 'waiting')
 
     def test_lun_without_a_disk(self):
         "A LUN for which the kernel has made no block device, as that of a card reader: all else is as without it."
