@@ -153,6 +153,21 @@ class Daemon(Machine):
         until(lambda: 'dm-9' in read('Reason'), 'the other user is found')
         self.ctl('cancel', 'sdz')
 
+    def test_told_of_unplugged(self):
+        "The disk of a job is unplugged: the clients hear how the job has ended."
+        self.hears()
+        self.both()
+        self.use(True)
+        job = self.switch()
+        listener = self.listen()
+        self.pull()
+        self.put_back(6)
+        ends = []
+        while (one := json.loads(listener.readline()))['member'] != 'InterfacesAdded':
+            if one['member'] == 'JobRemoved':
+                ends.append(one['payload']['data'])
+        self.assertEqual(ends, [[job, '2-1:1.0', 4, '', *['the disk was unplugged'] * 2]])
+
     def test_told_when_free(self):
         "A disk that waits is not in use any more: the clients hear that it only waits until it has been free for a while."
         self.conf('[uasd]\nQuietSec=600\n')
