@@ -75,6 +75,18 @@ class Unplug(Machine):
         self.assertEqual([name for _, _, names in os.walk(self.tree.path('run/uasd')) for name in names if inode in name], [])
         self.assertEqual(os.listdir(self.tree.path('run/uasd/hold')), [])
 
+    def test_not_readable(self):
+        "An error while uasd reads a disk again does not mean that it has gone."
+        self.both()
+        path = self.tree.path('sys/bus/usb/devices/2-1/idVendor')
+        os.rename(path, self.tree.path('away'))
+        os.mkdir(path)
+        self.look_again()
+        until(self.heard, 'uasd reads it again')
+        self.assertEqual(self.interfaces(), ['2-1'])
+        os.rmdir(path)
+        os.rename(self.tree.path('away'), path)
+
     def test_no_disk_any_more(self):
         "A keyboard is at its port before uasd looks."
         self.both()
