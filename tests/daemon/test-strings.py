@@ -106,10 +106,19 @@ class Strings(Machine):
     def test_no_process(self):
         "No process can be started that asks the device: uasd adds the disk when it has its serial number, for policy and history."
         self.warns('its names cannot be read yet')
+        self.hears()
         self.tree.write('no-fork', '')
-        self.both()
+        daemon = self.both()
         until(lambda: 'cannot be read yet' in self.journal(), 'it fails')
         self.assertEqual(self.interfaces(), [])
+        os.unlink(self.tree.path('sys/bus/usb/devices/2-1:1.0'))
+        with open(self.tree.path('uevents'), 'w') as events:
+            events.write('unbind usb 2-1:1.0 2-1:1.0\n')
+        until(lambda: self.at_rest(daemon), 'it does not wait for a device that has gone')
+        tried = self.journal().count('cannot be read yet')
+        self.tree.link('sys/bus/usb/devices/2-1:1.0', INTERFACE)
+        self.look_again()
+        until(lambda: self.journal().count('cannot be read yet') > tried, 'it fails again')
         os.unlink(self.tree.path('no-fork'))
         until(lambda: '2-1' in self.interfaces(), 'it is known')
         self.assertEqual(self.names(), ('Maker', 'Disk', 'S1'))
