@@ -123,6 +123,19 @@ class Strings(Machine):
         until(lambda: '2-1' in self.interfaces(), 'it is known')
         self.assertEqual(self.names(), ('Maker', 'Disk', 'S1'))
 
+    def test_not_readable(self):
+        "One of them cannot be read: it is not stored as empty, and the next uasd reads it."
+        path = self.tree.path(f'{DEVICE}/serial')
+        os.rename(path, self.tree.path('away'))
+        os.mkdir(path)
+        daemon = self.both()
+        self.assertEqual([one['Serial'] for one in self.managed_disks()], [''])
+        privatebus.kill(daemon)
+        os.rmdir(path)
+        os.rename(self.tree.path('away'), path)
+        self.start_on_bus()
+        self.assertEqual([one['Serial'] for one in self.managed_disks()], ['S1'])
+
     def test_no_room(self):
         "If they cannot be stored, everything else still works."
         self.tree.write('run/uasd/strings', '')
