@@ -529,6 +529,24 @@ class Lease(Machine):
         self.driver_is('uas')
         until(lambda: not self.record(), 'no lease')
 
+    def test_lease_in_a_switch(self):
+        "While the disk is switched for its holder, uasd does not try to claim it again, whatever happens."
+        self.hears()
+        daemon = self.both()
+        holder = self.leased()
+        self.tree.write('at-bind', '')
+        holder.stdin.write('switch usb-storage\n')
+        holder.stdin.flush()
+        self.step_is('bind')
+        self.look_again()
+        until(self.heard, 'uasd reads the disk again')
+        self.assertEqual(self.disk()['state'], 'switching')
+        self.assertEqual((self.claims(), len(self.children(daemon))), (['--claim'], 1))
+        os.unlink(self.tree.path('at-bind'))
+        self.assertEqual(self.told(holder), '0 It is moved.')
+        holder.kill()
+        self.driver_is('uas')
+
     def test_lease_failed_switch(self):
         "A switch under the lease is rolled back: the holder is informed, and keeps the lease."
         self.warns('ROLLED_BACK')
