@@ -208,6 +208,15 @@ class Trouble(Machine):
         self.says(5, 600)
         self.driver_is('usb-storage')
 
+    def test_before_it_is_known(self):
+        "There is no disk. What the kernel says about the first one before uasd has read it counts."
+        self.hears()
+        self.both()
+        self.pull()
+        self.says(1, 0)
+        self.put_back(6)
+        self.noted(1)
+
     def test_host_used_again(self):
         """A disk fails and goes, and another one gets the number of its host, before uasd has read of that. The messages are about
         the first one."""
