@@ -196,6 +196,15 @@ class Held(Machine):
         self.assertEqual(told, [f'--machine --automatic {self.attachment_arg()} 2-1:1.0 uas'] + ['--machine --recover 2-1:1.0'] * 4)
         self.assertIn('uasd-switch ended by signal 9', self.journal())
 
+    def test_recovered(self):
+        "The first recovery puts the disk in order: the switch has failed all the same, and is not tried again."
+        self.warns('FAILED')
+        self.play('#!/bin/sh\necho "$*" >>"$TREE/told"\ncase "$*" in *--recover*) exit 0;; esac\nkill -9 $$\n')
+        daemon = self.both()
+        until(lambda: self.disk()['state'] == 'failed' and self.at_rest(daemon), 'it has failed')
+        self.assertEqual(self.read('told').splitlines(), [f'--machine --automatic {self.attachment_arg()} 2-1:1.0 uas', '--machine --recover 2-1:1.0'])
+        self.assertIn('uasd-switch ended by signal 9', self.journal())
+
     def test_stale_record(self):
         "The lock is free and the record is there: uasd lets uasd-switch finish it, before anything else."
         self.tree.write('run/uasd/switch/2-1:1.0.lock', '')
