@@ -246,7 +246,7 @@ static void lease_claim_ended(struct entry *e, const struct outcome *o)
                 switch_begin(e, &next);
         else if (l->call)
                 lease_abandon(e, o);
-        else if (!l->over) /* another process took the disk during a switch, and keeps it */
+        else /* another process took the disk during a switch, and keeps it */
                 lease_finish(e, o->text);
 }
 

@@ -44,8 +44,7 @@ static void sleep_begins(struct sleep *s)
         m->env.sleeping = true;
         log_debug("the machine is going to sleep: no switch begins");
         queue_post(m, POST_ENVIRONMENT);
-        if (s->fd >= 0 && !s->settle &&
-            sd_event_add_post(m->event, &s->settle, sleep_on_settle, s) < 0)
+        if (s->fd >= 0 && sd_event_add_post(m->event, &s->settle, sleep_on_settle, s) < 0)
                 s->fd = close_keep_errno(s->fd);
 }
 
