@@ -201,6 +201,22 @@ static void test_timer_first(void **state)
         scene_remove();
 }
 
+/* A held disk had no user before, and during a boot PID 1 is slow: it is asked nothing. */
+static void test_held_without_pid1(void **state)
+{
+        static const struct scene s = {BOT, UAS, .automatic = true, .held = true, .partitions = 1};
+        struct result r;
+
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, 0);
+        assert_int_equal(number_of("pid1"), 0);
+        assert_int_equal(number_of("ask pid1"), 0);
+        assert_int_equal(number_of("arm timer"), 0);
+        assert_null(scene_wrong(&s));
+        scene_remove();
+}
+
 /* uas is being loaded: its folder is there. It has not been offered the interfaces without a driver
  * yet. */
 static void being_registered(struct fake_usb *u)
@@ -269,9 +285,9 @@ static void test_loaded_meanwhile(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_beginnings), cmocka_unit_test(test_never_seen),
-                cmocka_unit_test(test_timer_first), cmocka_unit_test(test_unbind_first),
-                cmocka_unit_test(test_loaded_meanwhile)};
+                cmocka_unit_test(test_beginnings),   cmocka_unit_test(test_never_seen),
+                cmocka_unit_test(test_timer_first),  cmocka_unit_test(test_held_without_pid1),
+                cmocka_unit_test(test_unbind_first), cmocka_unit_test(test_loaded_meanwhile)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
