@@ -95,10 +95,11 @@ static void locked(struct fake_usb *u)
 }
 
 #define STOPPED STOPPED_BY(SIGTERM)
-#define STOPPED_BY(number)                                                                         \
+#define STOPPED_BY(number) STOPPED_AT("fingerprint", number)
+#define STOPPED_AT(name, number)                                                                   \
         {                                                                                          \
                 {                                                                                  \
-                        .op = "fingerprint", .nth = 1, .what = HOOK_SIGNAL, .error = number        \
+                        .op = name, .nth = 1, .what = HOOK_SIGNAL, .error = number                 \
                 }                                                                                  \
         }
 
@@ -128,6 +129,8 @@ static const struct {
         {{IF, "uas"}, {BOT, .hooks = STOPPED}, 3, "", IF ": step fingerprint: ended by a signal before the disk was touched\n", BOT},
         {{IF, "uas"}, {BOT, .hooks = STOPPED_BY(SIGINT)}, 3, "", IF ": step fingerprint: ended by a signal before the disk was touched\n", BOT},
         {{IF, "uas"}, {BOT, .hooks = STOPPED_BY(SIGHUP)}, 3, "", IF ": step fingerprint: ended by a signal before the disk was touched\n", BOT},
+        {{IF, "uas"}, {BOT, .hooks = STOPPED_AT("write history", SIGTERM)}, 3, "", IF ": step delete: ended by a signal before the disk was touched\n", BOT},
+        {{IF, "uas"}, {BOT, .unscanned = true, .hooks = STOPPED_AT("unbind usb-storage", SIGTERM)}, 3, "", IF ": step delete: ended by a signal\n", BOT},
         {{IF, "uas"}, {BOT, .prepare = under_nohup, .hooks = STOPPED}, 0, "", "uasd-switch: " IF ": moved from usb-storage to uas\n", UAS, false, true},
         /* lines for uasd */
         {{"--machine", IF, "usb-storage"}, {UAS}, 0, "END 0 release ␂moved from %s to %s␟uas␟usb-storage␃\n", "", BOT, false, true},
