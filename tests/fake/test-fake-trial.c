@@ -104,6 +104,10 @@ static void test_known(void **state)
         /* Passed: nothing changes. */
         switched(&scenes[0], &(struct history){.state = HISTORY_PASSED}, HISTORY_PASSED, &h);
 
+        /* Its last trial had no result: the next one is as the first. */
+        switched(&scenes[0], &(struct history){.state = HISTORY_ENDED}, HISTORY_TRIAL, &h);
+        assert_false(h.distrusted);
+
         /* Distrusted, and the user insists: it is on trial, and the earlier distrust stays on
          * record. */
         switched(&scenes[0],
@@ -127,6 +131,13 @@ static void machine_stalls(struct fake_usb *u)
 static void answers_slowly(struct fake_usb *u)
 {
         u->stalls_on_uas = u->answers_slowly = true;
+}
+
+/* The machine had slept before the switch began. */
+static void stalls_after_a_sleep(struct fake_usb *u)
+{
+        kernel_sleeps(3600 * USEC_PER_SEC);
+        stalls(u);
 }
 
 static void udev_deaf(struct fake_usb *u)
@@ -446,6 +457,8 @@ static void test_killed_on_the_way_back(void **state)
                 const char *reason;
         } rows[] = {
                 {"unbind uas", stalls, HISTORY_DISTRUSTED,
+                 "under uas it did not pass; uasd-switch was killed on the way back"},
+                {"unbind uas", stalls_after_a_sleep, HISTORY_DISTRUSTED,
                  "under uas it did not pass; uasd-switch was killed on the way back"},
                 {"arm timer", stalls, HISTORY_DISTRUSTED,
                  "under uas it did not pass; uasd-switch was killed on the way back"},
