@@ -93,6 +93,7 @@ static bool killed(const struct scene *s, const struct clean *c, unsigned n, enu
         struct scene now = *s;
         struct result r = {0};
         bool good, failed, recorded;
+        enum driver had;
 
         if (sweep_leaves_out())
                 return true;
@@ -103,6 +104,7 @@ static bool killed(const struct scene *s, const struct clean *c, unsigned n, enu
         recorded = r.code < 0 && tree_exists("run/" RUN_SWITCH "/2-1:1.0");
         failed = r.code < 0 && has_failed(&now);
         n_failed += failed;
+        had = fake->usb[0].driver;
         if (again) {
                 now.held = false; /* the hold is over by then */
                 scene_switch(&now, &r);
@@ -112,6 +114,9 @@ static bool killed(const struct scene *s, const struct clean *c, unsigned n, enu
                 fake_break("recovery", "failed");
         else if (failed && !is_back(&now))
                 fake_break("recovery", "left a disk where it had failed");
+        else if (r.code < 0 && !failed && !now.prepare && had != DRIVER_NONE &&
+                 fake->usb[0].driver != had)
+                fake_break("recovery", "moved a disk that had not failed");
         else if (recorded && scene_held()) /* the timer would end it, but late */
                 fake_break("recovery", "left a hold to its timer");
         good = sweep_verdict(&now, &r, again ? "killed, begun again" : "killed", n, c->ops[n - 1],
