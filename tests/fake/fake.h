@@ -194,6 +194,8 @@ struct fake {
         bool no_pid1, stopping;
         bool no_diskseq;    /* Linux before 5.15 */
         const char *unit;   /* of the uasd-switch that hangs on a disk; NULL: none */
+        bool own;           /* it is the examination of this switch, not of a killed one */
+        pid_t hangs;        /* its PID */
         uint64_t delay_use; /* of usb-storage, usec; 0: the default */
         uint64_t udev_usec; /* time that udev needs for an event */
         bool udev_deaf;     /* udev processes no event, and no monitor receives one */

@@ -151,6 +151,13 @@ static void read_by_another(struct fake_usb *u)
         fake->unit = "backup.service";
 }
 
+static void begun_in_a_shell(struct fake_usb *u)
+{
+        stalls(u);
+        fake->unit = "session-1.scope";
+        fake->own = true;
+}
+
 /* usb-storage shows no disk for so long. */
 static void delay_use(const char *seconds)
 {
@@ -262,6 +269,7 @@ static const struct {
         {"another disk shows", {BOT, UAS, .prepare = garbles}, 7, "verify", "under uas another disk shows: before LUN0_CONTENT=17, now LUN0_CONTENT=18: Structure needs cleaning", BOT, true},
         {"stalls at full depth", {BOT, UAS, .prepare = stalls}, 7, "verify", "under uas reads at full depth are not answered in time: Connection timed out", BOT, true},
         {"stalls, and uasd has begun the switch", {BOT, UAS, .prepare = read_by_uasd}, 7, "verify", "under uas reads at full depth are not answered in time", BOT, true},
+        {"stalls, and a user has begun the switch in a shell", {BOT, UAS, .prepare = begun_in_a_shell}, 7, "verify", "under uas reads at full depth are not answered in time", BOT, true},
         {"stalls, and another service reads it", {BOT, UAS, .prepare = read_by_another}, UASD_EXIT_FAILED, "verify", "under uas reads at full depth are not answered in time: Connection timed out; it is in use already, and stays", UAS, true},
         {"stalls, and the former driver waits", {BOT, UAS, .prepare = stalls_and_waits}, 7, "verify", "under uas reads at full depth are not answered in time: Connection timed out", BOT, true},
         {"stalls, under a hold", {BOT, UAS, .partitions = 1, .automatic = true, .held = true, .prepare = stalls}, 7, "verify", "under uas reads at full depth are not answered in time: Connection timed out", BOT, true},

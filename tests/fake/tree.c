@@ -402,10 +402,12 @@ void fakesys_hang_on(const char *node)
 {
         char cgroup[96];
 
-        has_open(4343, "uasd-switch\n", node);
+        if (node)
+                fake->hangs = fake->own ? getpid() : 4343;
+        has_open(fake->hangs, "uasd-switch\n", node);
         (void) snprintf(cgroup, sizeof(cgroup), "0::/system.slice/%s\n", fake->unit);
         if (node && fake->unit)
-                tree_write(cgroup, "proc/4343/cgroup");
+                tree_write(cgroup, "proc/%i/cgroup", fake->hangs);
         has_open(4344, "(udev-worker)\n", node);
 }
 
