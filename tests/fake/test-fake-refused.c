@@ -109,6 +109,13 @@ static void silent_on_uas(struct fake_usb *u)
         u->silent_on_uas = fake->haste = true;
 }
 
+/* Under its former driver it spins up. */
+static void silent_on_uas_and_spins_up(struct fake_usb *u)
+{
+        u->silent_on_uas = true;
+        u->spun_at = fake->clock + (30 + 28) * USEC_PER_SEC;
+}
+
 static void silent_on_bot(struct fake_usb *u)
 {
         u->silent_on_bot = fake->haste = true;
@@ -263,6 +270,7 @@ static const struct {
         {"another program takes it off uas", {BOT, UAS, .hooks = {{.op = "wait", .nth = 1, .what = HOOK_UNBIND}}}, 7, "appear", "the disk did not come back under uas: No such device", BOT, true},
         /* There and back once. A silent udev must not make it bind again and again. */
         {"udev answers nothing", {BOT, UAS, .partitions = 1, .prepare = udev_deaf}, UASD_EXIT_ROLLED_BACK, "appear", "udev was not done with the disk under uas in time", BOT, true},
+        {"silent on uas, and spins up on the way back", {BOT, UAS, .prepare = silent_on_uas_and_spins_up}, 7, "appear", "no disk appeared under uas in time", BOT, true},
         {"silent on uas, two LUNs", {BOT, UAS, .luns = 2, .prepare = silent_on_uas}, 7, "appear", "no disk appeared under uas in time", BOT, true},
         {"silent on usb-storage", {UAS, BOT, .prepare = silent_on_bot}, 7, "appear", "no disk appeared under usb-storage in time", UAS, true},
         {"a LUN less", {BOT, UAS, .luns = 2, .prepare = loses_a_lun}, 7, "appear", "no disk appeared under uas in time", BOT, true},
@@ -304,6 +312,8 @@ static void test_bad(void **state)
                         wrong = "its hold has ended";
                 if (!wrong && bad[i].code == UASD_EXIT_ROLLED_BACK && u->luns[0].letter != 0)
                         wrong = "sda has come back under another name";
+                if (!wrong && u->unbound > 2)
+                        wrong = "it was bound again and again";
                 if (!wrong && !u->spun_at && s->from != DRIVER_NONE)
                         wrong = scene_wrong(s);
                 good = r.code == bad[i].code && streq(r.step, bad[i].step) &&

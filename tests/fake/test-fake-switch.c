@@ -46,6 +46,13 @@ static void long_delay_use_msec(struct fake_usb *u)
         tree_write("40500ms\n", "sys/module/usb_storage/parameters/delay_use");
 }
 
+/* A large disk needs most of the time in which it may appear. */
+static void spins_up_again(struct fake_usb *u)
+{
+        fake->haste = true;
+        u->spun_at = fake->clock + 28 * USEC_PER_SEC;
+}
+
 static const struct {
         const char *what;
         struct scene s;
@@ -54,6 +61,7 @@ static const struct {
         {"to usb-storage, which waits", {.from = UAS, .to = BOT, .partitions = 1, .prepare = long_delay_use}},
         {"to usb-storage, which waits, on a newer kernel", {.from = UAS, .to = BOT, .partitions = 1, .prepare = long_delay_use_msec}},
         {"to uas", {.from = BOT, .to = UAS, .partitions = 2}},
+        {"to uas, where it spins up", {.from = BOT, .to = UAS, .partitions = 1, .prepare = spins_up_again}},
         {"to usb-storage", {.from = UAS, .to = BOT, .partitions = 2}},
         {"an old kernel", {.from = BOT, .to = UAS, .luns = 2, .partitions = 1, .prepare = no_diskseq}},
         {"an old kernel, back", {.from = UAS, .to = BOT, .luns = 2, .partitions = 1, .prepare = no_diskseq}},
