@@ -63,6 +63,14 @@ static void reader_stays(struct fake_usb *u)
         fake->reader_stays = true;
 }
 
+/* usb-storage shows no disk for an hour. */
+static void endless_delay_use(struct fake_usb *u)
+{
+        fake->haste = true;
+        fake->delay_use = 3600 * USEC_PER_SEC;
+        tree_write("3600\n", "sys/module/usb_storage/parameters/delay_use");
+}
+
 /* The clock is that of the fake kernel: a switch that waits for nothing takes none of the real
  * time. */
 static void test_time(void **state)
@@ -83,6 +91,7 @@ static void test_time(void **state)
                 {"silent, plugged in", {BOT, UAS, .partitions = 1, .plugged = true, .prepare = silent_on_uas}, 7, 17500, true},
                 {"silent, held", {BOT, UAS, .partitions = 1, .held = true, .prepare = silent_on_uas}, 7, 17500, true},
                 {"silent", {BOT, UAS, .partitions = 1, .prepare = silent_on_uas}, 7, 32500, true},
+                {"delay_use is an hour", {UAS, BOT, .partitions = 1, .prepare = endless_delay_use}, 7, 160000, true},
                 {"stalls", {BOT, UAS, .partitions = 1, .prepare = stalls}, 7, 3200, true},
                 {"a reader hangs on it after the unbind", {BOT, UAS, .partitions = 1, .prepare = reader_stays}, 7, 4200, true},
                 /* The LUN that is still there is announced by no event. */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include "common/names.h"
 #include "switch/child.h"
@@ -293,7 +294,7 @@ static void test_waits_for_children(void **state)
                 memset(fake->hooks, 0, sizeof(fake->hooks));
                 fake->n_ops = 0;
                 fake->left = child_left();
-                fake->left_polls = 3;
+                fake->left_polls = i ? 150 : 3; /* in two seconds it looks 200 times */
                 assert_int_equal(scene_recover(&s), 0);
                 assert_int_equal(fake->left_polls, 0);
                 assert_int_equal(fake->opened_at, 1); /* taking the lock of the record */
@@ -305,12 +306,40 @@ static void test_waits_for_children(void **state)
         }
 }
 
+/* A child that hangs in the kernel may never end. The disk must have a driver all the same. */
+static void test_waits_no_longer(void **state)
+{
+        const struct scene s = {.from = DRIVER_UAS,
+                                .to = DRIVER_USB_STORAGE,
+                                .partitions = 1,
+                                .hooks = {{.op = "unbind", .nth = 1, .what = HOOK_KILL_DONE}}};
+        struct result r = {0};
+        pid_t left;
+
+        scene_make(&s);
+        scene_switch_in_child(&s, &r);
+        assert_int_equal(r.code, -1);
+        memset(fake->hooks, 0, sizeof(fake->hooks));
+        fake->left = left = child_left();
+        fake->left_polls = 400; /* then it ends after all */
+        scene_switch(&s, &r);   /* which recovers first */
+        assert_int_equal(r.code, UASD_EXIT_OK);
+        assert_non_null(
+                strstr(fake->warned, "2-1:1.0: a child of the switch before does not end\n"));
+        fake->left_polls = 0;
+        fake->left = 0;
+        assert_int_equal(kill(left, SIGKILL), 0);
+        assert_int_equal(waitpid(left, NULL, 0), left);
+        assert_null(scene_wrong(&s));
+        scene_remove();
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_waits_for_children), cmocka_unit_test(test_in_udevs_event),
-                cmocka_unit_test(test_killed), cmocka_unit_test(test_begun_again),
-                cmocka_unit_test(test_killed_twice)};
+                cmocka_unit_test(test_waits_for_children), cmocka_unit_test(test_waits_no_longer),
+                cmocka_unit_test(test_in_udevs_event),     cmocka_unit_test(test_killed),
+                cmocka_unit_test(test_begun_again),        cmocka_unit_test(test_killed_twice)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
