@@ -160,6 +160,27 @@ static void test_verdict(void **state)
         }
 }
 
+/* It cannot be read under either driver, and was not read before: inside delay_use it had no disk.
+ */
+static void test_never_read(void **state)
+{
+        const struct scene s = {.from = DRIVER_USB_STORAGE,
+                                .to = DRIVER_UAS,
+                                .plugged = true,
+                                .unscanned = true,
+                                .watched = true,
+                                .prepare = broken};
+        struct result r;
+
+        scene_make(&s);
+        scene_switch(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
+        assert_string_equal(r.text, "sda cannot be read, under both drivers");
+        assert_int_equal(scene_recorded(NULL), HISTORY_ENDED);
+        assert_null(scene_wrong(&s));
+        scene_remove();
+}
+
 /* A disk that answers on usb-storage was not unplugged: nothing is waited for. */
 static void test_alive(void **state)
 {
@@ -260,9 +281,9 @@ static void test_killed(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_verdict), cmocka_unit_test(test_alive),
-                cmocka_unit_test(test_pulled), cmocka_unit_test(test_held),
-                cmocka_unit_test(test_killed)};
+                cmocka_unit_test(test_verdict), cmocka_unit_test(test_never_read),
+                cmocka_unit_test(test_alive),   cmocka_unit_test(test_pulled),
+                cmocka_unit_test(test_held),    cmocka_unit_test(test_killed)};
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "../patience.h"
 #include "sweep.h"
 
 #include <fcntl.h>
@@ -266,6 +267,7 @@ static pid_t child_left(void)
         pid = switch_child(&t, &fd);
         if (pid == 0) {
                 (void) !write(fd, "", 1);
+                (void) alarm((unsigned) patience(60)); /* also if no process kills it */
                 for (;;)
                         (void) pause();
         }
