@@ -90,6 +90,7 @@ static void test_time(void **state)
                 /* A boot or a user waits: the way back is over when the hold is. */
                 {"silent, plugged in", {BOT, UAS, .partitions = 1, .plugged = true, .prepare = silent_on_uas}, 7, 17500, true},
                 {"silent, held", {BOT, UAS, .partitions = 1, .held = true, .prepare = silent_on_uas}, 7, 17500, true},
+                {"silent, in a short hold", {BOT, UAS, .partitions = 1, .plugged = true, .hold_sec = 6, .prepare = silent_on_uas}, 7, 6000, true},
                 {"silent", {BOT, UAS, .partitions = 1, .prepare = silent_on_uas}, 7, 32500, true},
                 {"delay_use is an hour", {UAS, BOT, .partitions = 1, .prepare = endless_delay_use}, 7, 160000, true},
                 {"stalls", {BOT, UAS, .partitions = 1, .prepare = stalls}, 7, 3200, true},
@@ -496,6 +497,26 @@ static void test_held_again(void **state)
         scene_remove();
 }
 
+/* Killed in a hold of its own. No timer has ended the hold at its end: the recovery ends it. */
+static void test_held_too_long(void **state)
+{
+        static const struct scene s = {BOT, UAS, .partitions = 1, .plugged = true,
+                                       .hooks = {{.op = "wait", .nth = 1, .what = HOOK_KILL}}};
+        struct result r;
+
+        scene_make(&s);
+        scene_switch_in_child(&s, &r);
+        assert_int_equal(r.code, -1);
+        kernel_pass(USEC_PER_SEC); /* it appears */
+        kernel_pass(25 * USEC_PER_SEC);
+        assert_false(rule_holds(&fake->usb[0]));
+        assert_true(fake->usb[0].luns[0].nodes[0].held);
+        memset(fake->hooks, 0, sizeof(fake->hooks));
+        assert_int_equal(scene_recover(&s), 0);
+        assert_null(scene_held());
+        scene_remove();
+}
+
 static void is_slow(struct fake_usb *u)
 {
         u->slow_on_uas = true;
@@ -843,6 +864,7 @@ int main(void)
                 cmocka_unit_test(test_unnamed),
                 cmocka_unit_test(test_held_while_examined),
                 cmocka_unit_test(test_held_again),
+                cmocka_unit_test(test_held_too_long),
                 cmocka_unit_test(test_written_since),
                 cmocka_unit_test(test_held_on_the_way_back),
                 cmocka_unit_test(test_not_held),
