@@ -474,6 +474,31 @@ static void test_replaced_before_recovery(void **state)
         }
 }
 
+/* Killed; then another program has given the interface to another driver. It keeps it. */
+static void test_taken_before_recovery(void **state)
+{
+        static const struct scene s = {
+                BOT, UAS, .partitions = 1,
+                .hooks = {{.op = "unbind", .nth = 1, .what = HOOK_KILL_DONE}}};
+        struct fake_usb *u;
+        struct result r;
+
+        scene_make(&s);
+        scene_switch_in_child(&s, &r);
+        assert_int_equal(r.code, -1);
+        memset(fake->hooks, 0, sizeof(fake->hooks));
+        u = &fake->usb[0];
+        u->driver = DRIVER_OTHER;
+        tree_driver(u);
+        u->touched = fake->n_ops = 0;
+        assert_int_equal(scene_recover(&s), 0);
+        assert_int_equal(u->touched, 0);
+        for (unsigned n = 0; n < fake->n_ops; n++)
+                assert_false(touches_the_disk(fake->ops[n]));
+        assert_false(tree_exists("run/uasd/switch/2-1:1.0"));
+        scene_remove();
+}
+
 /* Every look finds another medium. */
 static void test_media_keep_changing(void **state)
 {
@@ -544,6 +569,7 @@ int main(int argc, char **argv)
                                            cmocka_unit_test(test_appears_on_the_way_back),
                                            cmocka_unit_test(test_rescued),
                                            cmocka_unit_test(test_replaced_before_recovery),
+                                           cmocka_unit_test(test_taken_before_recovery),
                                            cmocka_unit_test(test_media_keep_changing),
                                            cmocka_unit_test(test_claim_of_the_former_disk),
                                            cmocka_unit_test(test_claim_of_a_dead_child),
