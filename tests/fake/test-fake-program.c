@@ -145,6 +145,7 @@ static const struct {
         {{"--recover", IF}, {UAS, .prepare = locked}, 1, "", "", UAS},
         {{"--eject", IF}, {UAS, .partitions = 1}, 0, "", "uasd-switch: " IF ": ejected\n", DRIVER_NONE},
         {{"--machine", "--eject", IF}, {UAS, .partitions = 1}, 0, "END 0 remove ejected\n", "", DRIVER_NONE},
+        {{"--eject", IF}, {DRIVER_NONE}, 0, "", "uasd-switch: " IF ": ejected\n", DRIVER_NONE},
         {{"--eject", IF}, {UAS, .partitions = 1, .prepare = mounted}, 3, "", "step claim: in use: mount of sda1 at /mnt/sda1\n", UAS},
         {{"--claim", IF}, {UAS, .partitions = 1}, 0, "It is claimed, until the standard input ends.\n", "", UAS},
         {{"--claim", "--machine", IF}, {UAS, .partitions = 1}, 0, SWITCH_KEPT "\n", "", UAS},

@@ -284,6 +284,7 @@ static const struct {
         {"cannot be read on either driver", {UAS, BOT, .hooks = {{.op = "fingerprint", .what = HOOK_FAIL, .error = EIO}}}, 7, "verify", "under usb-storage the disk cannot be read: Input/output error", UAS, true},
         {"cannot be read on uas", {BOT, UAS, .hooks = FAIL("fingerprint", 2, EIO)}, 7, "verify", "under uas the disk cannot be read: Input/output error", BOT, true},
         {"it cannot be examined", {BOT, UAS, .prepare = no_socket}, 7, "verify", "no child: Too many open files", BOT, true},
+        {"written to before it could be tried", {BOT, UAS, .prepare = garbles, .hooks = {{.op = "open sda", .nth = 3, .what = HOOK_FS_WRITES}}}, 0, "release", "", UAS, true},
         {"in use before it could be tried", {BOT, UAS, .partitions = 1, .hooks = {{.op = "write record", .nth = 10, .what = HOOK_MOUNT}}}, 0, "release", "", UAS, true},
 
         /* rolled back, with trouble */

@@ -75,6 +75,8 @@ static const struct {
          {.from = UAS, .to = BOT, .luns = 2, .slot = true, .hooks = {{.op = "sync sdb", .nth = 1, .what = HOOK_FAIL, .error = EIO}}}},
         {"a medium that cannot be written cannot be flushed",
          {.from = UAS, .to = BOT, .prepare = is_protected, .hooks = {{.op = "sync sda", .nth = 1, .what = HOOK_FAIL, .error = EROFS}}}},
+        {"its node comes a moment after it", {.from = BOT, .to = UAS, .hooks = {{.op = "open sda", .nth = 1, .what = HOOK_FAIL, .error = ENOENT}}}},
+        {"the same under uas", {.from = BOT, .to = UAS, .hooks = {{.op = "open sda", .nth = 3, .what = HOOK_FAIL, .error = ENOENT}}}},
         {"without udev", {.from = UAS, .to = BOT, .no_udev = true}},
         {"all events are lost", {.from = BOT, .to = UAS, .luns = 2, .lost_events = true}},
         {"all events are lost, back", {.from = UAS, .to = BOT, .partitions = 1, .lost_events = true}},
