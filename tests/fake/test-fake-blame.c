@@ -151,6 +151,14 @@ static void resets_late(struct fake_usb *u)
         u->says = "4,7,1000,-;" RESET;
 }
 
+/* The host number that the disk had before is that of another disk by now. */
+static void another_is_reset(struct fake_usb *u)
+{
+        resets_late(u);
+        u->says =
+                "4,7,1000,-;scsi host0: uas_eh_device_reset_handler start\n SUBSYSTEM=scsi\n DEVICE=+scsi:host0\n";
+}
+
 /* An administrator unbinds it. The kernel does so only after a reset that it has reported since the
  * switch began. */
 static void test_unbound(void **state)
@@ -166,6 +174,7 @@ static void test_unbound(void **state)
                 {"fingerprint", 2, "", logs, "; another program has taken it off uas"},
                 {"wait", 1, RESET, logs, "; another program has taken it off uas"},
                 {"wait", 1, NULL, resets_late, ""},
+                {"wait", 1, NULL, another_is_reset, "; another program has taken it off uas"},
                 {"wait", 1, NULL, NULL, ""}, /* the log cannot be read */
         };
 

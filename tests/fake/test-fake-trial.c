@@ -167,6 +167,14 @@ static void behind_another(struct fake_usb *u)
         tree_write("STEP=appear\n", "run/uasd/switch/%s", fake->usb[1].interface);
 }
 
+/* The bystander has no driver at that moment: the kernel does not scan it. */
+static void behind_one_without_driver(struct fake_usb *u)
+{
+        behind_another(u);
+        fake->usb[1].driver = DRIVER_NONE;
+        tree_driver(&fake->usb[1]);
+}
+
 /* The user asks for DRIVER. asked() returns what is left of that. */
 static void ask(enum driver driver)
 {
@@ -302,6 +310,8 @@ static void test_late(void **state)
                 false, behind_another, none, "appear",
                 "no disk appeared under uas in time: the kernel was at another one, which was bound before it",
                 HISTORY_ENDED);
+        taken_back(false, behind_one_without_driver, none, "appear",
+                   "no disk appeared under uas in time", HISTORY_DISTRUSTED);
         taken_back(false, behind_another, other_ends, "appear",
                    "no disk appeared under uas in time", HISTORY_DISTRUSTED);
         taken_back(true, silent, none, "appear", "no disk appeared under uas in time",
