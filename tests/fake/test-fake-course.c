@@ -99,6 +99,7 @@ static void test_time(void **state)
                 {"a LUN cannot be deleted",
                  {UAS, BOT, .luns = 2, .partitions = 1, .hooks = {{.op = "delete 0:0:0:1", .nth = 1, .what = HOOK_FAIL, .error = EIO}}},
                  7, 800, false},
+                {"uas is unloaded before the bind", {BOT, UAS, .hooks = {{.op = "unbind", .nth = 1, .what = HOOK_UNLOAD}}}, 7, 2500, true},
                 {"unplugged before the unbind", {UAS, BOT, .hooks = {{.op = "delete", .nth = 1, .what = HOOK_UNPLUG}}}, 4, 500, false},
                 {"no answer from udev about PID 1", {UAS, BOT, .plugged = true, .hooks = {{.op = "arm timer", .nth = 1, .what = HOOK_FAIL, .error = ENOENT}}}, 0, 1300, true},
                 /* clang-format on */

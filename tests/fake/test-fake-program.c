@@ -137,6 +137,7 @@ static const struct {
         {{"--machine", IF, "uas"}, {BOT, .partitions = 1, .prepare = mounted}, 3, "END 3 claim ␂in use: %s of %s at %s␟mount␟sda1␟/mnt/sda1␃\n", "", BOT},
         {{"--machine", IF, "uas"}, {BOT, .hooks = {{.op = "open sda", .nth = 2, .what = HOOK_FAIL, .error = EBUSY}}}, 3, "CLAIMED sda\nEND 3 delete ␂in use: a mount or a program has claimed %s␟sda␃\n", "", BOT},
         {{"--machine", IF, "uas"}, {BOT, .partitions = 1, .counts = true, .prepare = opened_by_nobody}, 3, "OPENED sda\nEND 3 claim ␂in use: a program that cannot be named has the disk open␃\n", "", BOT},
+        {{"--machine", IF, "uas"}, {BOT, .hooks = {{.op = "lock", .nth = 1, .what = HOOK_OPEN}}}, 3, "END 3 claim ␂in use: %s of %s by %s␟open␟sda␟x\\x0aEND 0 a b␃\n", "", BOT},
         {{"--machine", IF, "uas"}, {BOT, .hooks = STOPPED}, 3, "END 3 fingerprint ended by a signal before the disk was touched\n", "", BOT},
         {{"--automatic", "--machine", IF, "uas"}, {BOT}, 0, "END 0 release ␂moved from %s to %s␟usb-storage␟uas␃\n", "", UAS, true, true},
         /* other tasks */
@@ -260,6 +261,8 @@ static void test_program(void **state)
                         wrong = "it does not listen to udev";
                 else if (streq(table[i].args[0], "--machine") && !startswith(out, step))
                         wrong = "no step";
+                else if (strstr(out, "OPENED ") && !strstr(table[i].out, "OPENED "))
+                        wrong = "it can be named";
                 else if (table[i].s.prepare != locked)
                         wrong = scene_wrong(&table[i].s);
                 if (wrong) {

@@ -158,6 +158,31 @@ static void test_without_driver(void **state)
         assert_true(ended < c.n);
 }
 
+static void silent_on_both(struct fake_usb *u)
+{
+        u->silent_on_uas = u->silent_on_bot = true;
+}
+
+/* Its disk does not come back under the former driver either. There is no time to try others. */
+static void test_silent(void **state)
+{
+        const struct scene s = {
+                .from = DRIVER_USB_STORAGE,
+                .to = DRIVER_UAS,
+                .signals = true,
+                .prepare = silent_on_both,
+                .hooks = {{.op = "bind uas", .nth = 1, .what = HOOK_SIGNAL, .error = SIGTERM}}};
+        struct result r = {0};
+
+        scene_make(&s);
+        scene_switch_in_child(&s, &r);
+        assert_int_equal(r.code, UASD_EXIT_ROLLED_BACK);
+        assert_int_equal(fake->usb[0].driver, DRIVER_USB_STORAGE);
+        assert_int_equal(fake->usb[0].unbound, 2);
+        assert_in_range(fake->clock - fake->signalled_at, 0, 15 * USEC_PER_SEC);
+        scene_remove();
+}
+
 /* Each of the three waits while the trial is put on record. Then the disk is not touched. */
 static void test_waits(void **state)
 {
@@ -187,7 +212,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_signals), cmocka_unit_test(test_at_once),
-                cmocka_unit_test(test_without_driver), cmocka_unit_test(test_waits)};
+                cmocka_unit_test(test_without_driver), cmocka_unit_test(test_silent),
+                cmocka_unit_test(test_waits)};
 
         /* a shell without job control leaves these ignored; uasd-switch respects that */
         (void) signal(SIGHUP, SIG_DFL);
