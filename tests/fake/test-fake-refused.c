@@ -222,6 +222,7 @@ static const struct {
         {"another medium after it was read", {BOT, UAS, .hooks = {{.op = "fingerprint", .nth = 1, .what = HOOK_MEDIUM}}}, 3, "delete", "a medium was put in or taken out, or partitions were read again", BOT},
         {"another medium at each open", {BOT, UAS, .hooks = {{.op = "open sda", .what = HOOK_MEDIUM}}}, 3, "claim", "its media or partitions keep changing", BOT},
         {"it spins up", {BOT, UAS, .prepare = spins_up}, 3, "claim", "the kernel is still probing it: it has no block device yet", BOT},
+        {"its first LUN spins up", {BOT, UAS, .luns = 2, .prepare = spins_up}, 3, "claim", "the kernel is still probing it: it has no block device yet", BOT},
         {"one LUN of it spins up", {BOT, UAS, .luns = 2, .prepare = second_spins_up}, 3, "claim", "the kernel is still probing it: it has no block device yet", BOT},
         {"PID 1 does not start the timer", {BOT, UAS, .plugged = true, .hooks = FAIL("arm timer", 1, ETIMEDOUT)}, 3, "delete", "PID 1 does not start the timer that would end a hold", BOT},
         {"the lock of the quirks is kept", {UAS, BOT, .hooks = {{.op = "fingerprint", .nth = 1, .what = HOOK_LOCK}}}, 3, "prepare", "a program keeps the lock of the quirks parameter", UAS},

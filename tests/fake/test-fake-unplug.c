@@ -181,6 +181,8 @@ static bool unplugged(const struct scene *s, const struct history *h, const stru
                 wrong = "it is on record";
         else if (r.code == UASD_EXIT_NO_DISK && tree_exists("run/uasd/hold/2-1:1.0"))
                 wrong = "a hold is left";
+        else if (r.code == UASD_EXIT_NO_DISK && strstr(fake->warned, "not back on"))
+                wrong = "it warns of a disk that was unplugged";
         else if (r.code == UASD_EXIT_NO_DISK && has_mark("2-1:1.0@2-5-"))
                 wrong = "the mark of the attachment is left";
         (void) snprintf(what, sizeof(what), "unplugged (%i s late%s, %s%u s away; %s)", p->late,
