@@ -34,7 +34,7 @@ static int record_is_ours(const struct transaction *t)
 
         if (r < 0)
                 return r;
-        if (r == 0 || record.pid != getpid())
+        if (r == 0 || record.pid != t->recorded_by)
                 return -ESTALE;
         return 0;
 }
@@ -68,6 +68,7 @@ int record_write(struct transaction *t, const char *step)
         if (r < 0)
                 return r;
         t->recorded = true;
+        t->recorded_by = record.pid;
         return 0;
 }
 
@@ -110,6 +111,9 @@ int record_load(struct transaction *t, bool *ret_replugged)
         r = switch_record_read(&t->roots, t->interface, &record);
         if (r <= 0)
                 return r;
+        /* The lock is ours, so the record is, even if there is no room to write it again. */
+        t->recorded = true;
+        t->recorded_by = record.pid;
         t->from = record.from;
         t->to = record.to;
         t->before.n_disks = record.n_disks;

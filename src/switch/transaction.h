@@ -78,9 +78,10 @@ struct transaction {
         /* The progress */
         enum phase phase;
         int lock;
-        bool recorded;    /* the record is written */
-        bool quirks_hang; /* another process hangs with the lock of the quirks: they cannot be
-                             written */
+        bool recorded;     /* the record is written, by this process or the killed one */
+        pid_t recorded_by; /* the PID in it */
+        bool quirks_hang;  /* another process hangs with the lock of the quirks: they cannot be
+                              written */
         bool offline; /* the kernel has given up a LUN: it can be neither claimed nor synced, and
                          its unwritten data is lost */
         struct claim claim;

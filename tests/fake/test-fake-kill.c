@@ -160,8 +160,9 @@ static void test_begun_again(void **state)
         at_every_operation(true);
 }
 
-/* The switch is killed at one operation, and its recovery at operation n. */
-static bool killed_twice(const struct scene *s, const char *op, unsigned nth, unsigned n,
+/* The switch is killed at one operation. Its recovery is killed at operation n, or with `full`
+ * finds no room for the n-th file that it writes. */
+static bool killed_twice(const struct scene *s, const char *op, unsigned nth, unsigned n, bool full,
                          bool *ret_more)
 {
         struct scene now = *s;
@@ -176,12 +177,18 @@ static bool killed_twice(const struct scene *s, const char *op, unsigned nth, un
         scene_switch_in_child(&now, &r);
         assert_int_equal(r.code, -1);
         fake->n_ops = 0;
-        fake->hooks[0] = (struct fake_hook){.nth = n, .what = HOOK_KILL_DONE};
+        fake->hooks[0] = full ? (struct fake_hook){.op = "write",
+                                                   .nth = n,
+                                                   .what = HOOK_FAIL,
+                                                   .error = ENOSPC}
+                              : (struct fake_hook){.nth = n, .what = HOOK_KILL_DONE};
         if (scene_recover(&now) < 0)
                 fake_break("recovery", "failed");
         *ret_more = fake->hooks[0].seen > n;
-        (void) snprintf(what, sizeof(what), "killed after %s, again", op);
-        good = sweep_verdict(&now, &r, what, n, fake->ops[n - 1], NULL);
+        if (fake->hooks[0].seen < n) /* it has written less this time */
+                memset(fake->hooks, 0, sizeof(fake->hooks));
+        (void) snprintf(what, sizeof(what), "killed after %s, %s", op, full ? "no room" : "again");
+        good = sweep_verdict(&now, &r, what, n, full ? "write" : fake->ops[n - 1], NULL);
         scene_remove();
         return good;
 }
@@ -208,7 +215,10 @@ static void test_killed_twice(void **state)
                 if (strcmp(at[i].op, "trial") == 0)
                         continue; /* the child makes this operation, and its parent continues */
                 for (unsigned n = 1; more && n < 100; n++)
-                        all = killed_twice(&s, at[i].op, at[i].nth, n, &more) && all;
+                        all = killed_twice(&s, at[i].op, at[i].nth, n, false, &more) && all;
+                more = true;
+                for (unsigned n = 1; more && n < 100; n++)
+                        all = killed_twice(&s, at[i].op, at[i].nth, n, true, &more) && all;
         }
         assert_true(all);
 }
