@@ -212,6 +212,19 @@ class Machine(unittest.TestCase):
         rests = before[0] and not self.children(daemon) and min(self.timers(daemon), default=seconds) >= seconds
         return rests and slept(daemon.pid) == before
 
+    def fsync_hangs(self):
+        """The disk with the records: each fsync of uasd waits for fsync_goes_on()."""
+        self.tree.write('at-fsync', '')
+        self.addCleanup(self.fsync_goes_on)
+
+    def in_fsync(self):
+        return os.path.exists(self.tree.path('in-fsync'))
+
+    def fsync_goes_on(self):
+        for name in 'at-fsync', 'in-fsync':
+            if os.path.exists(self.tree.path(name)):
+                os.unlink(self.tree.path(name))
+
     def interfaces(self):
         """The ports of the disks that uasd knows."""
         return [one['Interface'].split(':')[0] for one in self.managed_disks()]

@@ -140,18 +140,17 @@ class EventHooks(Machine):
         self.warns('DISTRUSTED')
         self.conf('[uasd]\nQuietSec=60\n')  # no switch, whose retries would go on for long
         self.tree.write('etc/uasd/history', HISTORY.format(boot='00000000-0000-0000-0000-000000000002'))
-        self.tree.write('at-fsync', '')
+        self.fsync_hangs()
         daemon = self.both()
         until(self.events, 'the hooks have got it')
-        until(lambda: os.path.exists(self.tree.path('in-fsync')), 'the record is being written')
+        until(self.in_fsync, 'the record is being written')
         with open(f'/proc/{daemon.pid}/task/{daemon.pid}/children') as file:
             writers = [int(pid) for pid in file.read().split()]
         self.kill(daemon)
         for pid in writers:  # they survive uasd
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        for name in 'at-fsync', 'in-fsync':
-            os.unlink(self.tree.path(name))
+        self.fsync_goes_on()
         self.start_on_bus()
         until(lambda: self.times('DISTRUSTED') == 2, 'it is found again')
         self.only('distrusted')

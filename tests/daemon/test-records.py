@@ -35,17 +35,13 @@ class Records(Machine):
         except FileNotFoundError:
             return ''
 
-    def hangs(self):
-        self.tree.write('at-fsync', '')
-        self.addCleanup(self.goes_on)
-
-    def in_fsync(self):
-        return os.path.exists(self.tree.path('in-fsync'))
-
-    def goes_on(self):
-        for name in 'at-fsync', 'in-fsync':
-            if os.path.exists(self.tree.path(name)):
-                os.unlink(self.tree.path(name))
+    def distrusted_but_not_written(self):
+        self.warns('DISTRUSTED')
+        self.both()
+        self.fsync_hangs()
+        self.fails_on_uas()
+        until(self.in_fsync, 'its record is being written')
+        self.driver_is('usb-storage')
 
     def locks(self):
         lock = os.open(self.tree.path(LOCK), os.O_RDWR | os.O_CREAT, 0o600)
@@ -56,29 +52,19 @@ class Records(Machine):
     def test_disk_hangs(self):
         """A disk that fails on uas is switched, although its record cannot be written. After a replug it is distrusted, because
         uasd knows it."""
-        self.warns('DISTRUSTED')
-        self.both()
-        self.hangs()
-        self.fails_on_uas()
-        until(self.in_fsync, 'its record is being written')
-        self.driver_is('usb-storage')
+        self.distrusted_but_not_written()
         self.pull()
         self.bind('uas')
         self.put_back(6)
         self.driver_is('usb-storage')
         self.assertEqual(self.disk()['reason_id'], 'distrusted')
         self.assertNotIn('distrusted', self.history())
-        self.goes_on()
+        self.fsync_goes_on()
         until(lambda: 'state=distrusted' in self.history() and 'state=distrusted' in self.history('var/lib/uasd'), 'it is on record')
 
     def test_another(self):
         "What is not written yet about one disk does not count for another one."
-        self.warns('DISTRUSTED')
-        self.both()
-        self.hangs()
-        self.fails_on_uas()
-        until(self.in_fsync, 'its record is being written')
-        self.driver_is('usb-storage')
+        self.distrusted_but_not_written()
         self.tree.disk('2-2', 'sdy', 'uas', serial='S2')
         self.look_again()
         until(lambda: '2-2' in self.interfaces(), 'it is known')
@@ -96,14 +82,14 @@ class Records(Machine):
         def states():
             return [one['State'] for one in self.managed_disks()]
         self.assertEqual(states(), ['trial', 'trial'])
-        self.hangs()
+        self.fsync_hangs()
         self.pull()
         until(self.in_fsync, 'its end is being written')
         self.look_again()
         self.assertEqual(states(), ['trial'])
         self.put_back(6)
         self.assertEqual(states(), ['trial', 'trial'])
-        self.goes_on()
+        self.fsync_goes_on()
         until(lambda: self.at_rest(daemon), 'all is written')
         self.assertEqual(self.history().count('=state=trial '), 2)
 
@@ -166,17 +152,12 @@ class Records(Machine):
 
     def test_in_order(self):
         "Later requests are written after it. A client gets the answer when its record is on the disk."
-        self.warns('DISTRUSTED')
-        self.both()
-        self.hangs()
-        self.fails_on_uas()
-        until(self.in_fsync, 'its record is being written')
-        self.driver_is('usb-storage')
+        self.distrusted_but_not_written()
         forget = self.start_ctl('forget', 'sdz')
         policy = self.start_ctl('policy', 'sdz', 'uas')
         self.assertEqual(self.disk()['policy'], 'auto')
         self.assertEqual((forget.poll(), policy.poll()), (None, None))
-        self.goes_on()
+        self.fsync_goes_on()
         self.assertEqual((forget.wait(patience()), policy.wait(patience())), (0, 0), self.journal())
         self.assertEqual(self.disk()['policy'], 'uas')
         self.assertNotIn('distrusted', self.history())
@@ -188,7 +169,7 @@ class Records(Machine):
             f'1209:5a5a:S{n}@0000:00:14.0/ss/{n}=state=distrusted firmware=0214 kernel=6.1.0-test boot=- date=- reason=it failed\n' for n in (1, 2)))
         self.both()
         until(lambda: self.driver_at('2-1') == 'usb-storage', 'it is moved')
-        self.hangs()
+        self.fsync_hangs()
         forget = self.start_ctl('forget', 'sdz')
         until(self.in_fsync, 'its record is being removed')
         self.pull('2-2')
@@ -199,7 +180,7 @@ class Records(Machine):
         until(lambda: self.driver_at('2-2') == 'usb-storage', 'it is still distrusted')
         until(lambda: self.driver_at('2-1') == 'uas', 'the first one is not')
         self.assertIsNone(forget.poll())
-        self.goes_on()
+        self.fsync_goes_on()
         self.assertEqual(forget.wait(patience()), 0)
 
     def test_forget_absent(self):
@@ -210,7 +191,7 @@ class Records(Machine):
         self.tree.write('etc/uasd/history', 'generation=1\n' + ''.join(
             f'1209:5a5a:S{n}@0000:00:14.0/ss/{n}=state=distrusted firmware=0214 kernel=6.1.0-test boot=- date=- reason=it failed\n' for n in (1, 2)))
         self.both()
-        self.hangs()
+        self.fsync_hangs()
         forget = self.start_ctl('forget', '1209:5a5a:S1')
         until(self.in_fsync, 'its record is being removed')
         self.put_back(6)
@@ -219,20 +200,20 @@ class Records(Machine):
         [one] = [one for one in self.managed_disks() if one['Interface'] == '2-1:1.0']
         self.assertEqual((one['Driver'], one['State'], one['History']), ('uas', 'settled', ''))
         self.assertIsNone(forget.poll())
-        self.goes_on()
+        self.fsync_goes_on()
         self.assertEqual(forget.wait(patience()), 0)
 
     def test_writer_dies(self):
         "The process that writes a record is killed: the user gets an error, and the next request is written."
         self.both()
-        self.hangs()
+        self.fsync_hangs()
         policy = self.start_ctl('policy', 'sdz', 'usb-storage', stderr=subprocess.PIPE)
         until(self.in_fsync, 'it is being written')
         [writer] = self.children(self.uasd)
         os.kill(int(writer), signal.SIGKILL)
         self.assertEqual(policy.wait(patience()), 1)
         self.assertIn('Cannot store the policy: Input/output error', policy.stderr.read())
-        self.goes_on()
+        self.fsync_goes_on()
         self.ctl('policy', 'sdz', 'usb-storage')
         self.driver_is('usb-storage')
 
@@ -253,13 +234,13 @@ class Records(Machine):
         "When stopped, uasd waits for such a disk only for a limited time. The record is still written."
         self.warns('DISTRUSTED', 'not everything that was to be kept is written yet', 'Cannot end the trials')
         daemon = self.both()
-        self.hangs()
+        self.fsync_hangs()
         self.fails_on_uas()
         until(self.in_fsync, 'its record is being written')
         self.driver_is('usb-storage')
         daemon.terminate()
         self.assertEqual(daemon.wait(patience()), 0, self.journal())
-        self.goes_on()
+        self.fsync_goes_on()
         until(lambda: 'state=distrusted' in self.history(), 'it is on record')
 
 

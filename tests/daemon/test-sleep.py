@@ -80,12 +80,15 @@ class Sleep(Machine):
         with open(self.tree.path('etc/uasd/history')) as f:
             return re.search('=state=([a-z]+)', f.read())[1]
 
-    def test_trial(self):
-        "The machine may lose its power while it sleeps, so no trial is open on record then. Awake, it is open again."
+    def on_trial(self):
         self.bind('uas')
         self.tree.write('etc/uasd/history', 'generation=1\n1209:5a5a:S1@0000:00:14.0/ss/1=state=trial firmware=0214 '
                         f'kernel=6.1.0-test boot={BOOT} date=- reason=\n')
-        _, logind = self.inhibited()
+        return self.inhibited()
+
+    def test_trial(self):
+        "The machine may lose its power while it sleeps, so no trial is open on record then. Awake, it is open again."
+        _, logind = self.on_trial()
         self.assertEqual(self.disk()['state'], 'trial')
         for _ in range(2):
             self.order(logind, 'sleep')
@@ -99,18 +102,13 @@ class Sleep(Machine):
 
     def test_slow_record(self):
         "It is on record before the machine sleeps, however slow the disk with the record is."
-        self.bind('uas')
-        self.tree.write('etc/uasd/history', 'generation=1\n1209:5a5a:S1@0000:00:14.0/ss/1=state=trial firmware=0214 '
-                        f'kernel=6.1.0-test boot={BOOT} date=- reason=\n')
-        daemon, logind = self.inhibited()
-        self.tree.write('at-fsync', '')
-        self.addCleanup(lambda: os.path.exists(self.tree.path('at-fsync')) and os.unlink(self.tree.path('at-fsync')))
+        daemon, logind = self.on_trial()
+        self.fsync_hangs()
         self.falls_asleep(logind)
-        until(lambda: os.path.exists(self.tree.path('in-fsync')), 'it is being written')
+        until(self.in_fsync, 'it is being written')
         until(lambda: self.asleep(daemon, logind), 'both wait')
         self.says_nothing(logind)
-        for name in 'at-fsync', 'in-fsync':
-            os.unlink(self.tree.path(name))
+        self.fsync_goes_on()
         self.assertEqual(logind.stdout.readline(), 'released\n')
         self.assertEqual(self.state(), 'ended')
 

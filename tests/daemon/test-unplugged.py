@@ -34,9 +34,6 @@ class Unplug(Machine):
         self.says(1, 300)
         until(lambda: 'no distrust yet' in self.journal(), 'it is noted')
 
-    def in_fsync(self):
-        return os.path.exists(self.tree.path('in-fsync'))
-
     def unplug(self):
         os.unlink(self.tree.path(LINK))
         self.look_again()
@@ -173,14 +170,13 @@ class Unplug(Machine):
         daemon = self.both()
         self.assertEqual(self.disk()['state'], 'trial')
         stop(daemon)  # as on a busy machine
-        self.tree.write('at-fsync', '')
+        self.fsync_hangs()
         let_pass(seconds)  # uasd measures it: the trial is over
         self.look_again()
         daemon.send_signal(signal.SIGCONT)
         until(self.in_fsync, 'it is put on record')
         self.unplug()
-        os.unlink(self.tree.path('at-fsync'))
-        os.unlink(self.tree.path('in-fsync'))
+        self.fsync_goes_on()
         self.lives()
 
 

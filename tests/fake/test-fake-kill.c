@@ -210,15 +210,15 @@ static void test_killed_twice(void **state)
                                         .luns = 2,
                                         .partitions = 1,
                                         .plugged = streq(at[i].op, "write hold")};
-                bool more = true;
 
                 if (strcmp(at[i].op, "trial") == 0)
                         continue; /* the child makes this operation, and its parent continues */
-                for (unsigned n = 1; more && n < 100; n++)
-                        all = killed_twice(&s, at[i].op, at[i].nth, n, false, &more) && all;
-                more = true;
-                for (unsigned n = 1; more && n < 100; n++)
-                        all = killed_twice(&s, at[i].op, at[i].nth, n, true, &more) && all;
+                for (int full = 0; full <= 1; full++) {
+                        bool more = true;
+
+                        for (unsigned n = 1; more && n < 100; n++)
+                                all = killed_twice(&s, at[i].op, at[i].nth, n, full, &more) && all;
+                }
         }
         assert_true(all);
 }
