@@ -162,25 +162,29 @@ static int commands_owed(const struct transaction *t, uint64_t *ret_owed, uint64
                         continue;
                 r = commands_add(t, now.luns[i].disk.name, &sent, &done);
                 if (r < 0)
-                        return r;
+                        return r == -ENOENT ? -ENODEV : r; /* not an error of this machine */
         }
         *ret_owed = sent > done ? sent - done : 0;
         *ret_done = done;
         return 0;
 }
 
-/* Returns true if the disk answers. A machine that stood still also causes a timeout, but no
- * command stays open for long. */
+/* Returns true if the disk answers, or if this machine cannot tell. A machine that stood still also
+ * causes a timeout, but no command stays open for long. */
 static bool disk_answers(const struct transaction *t)
 {
         uint64_t before, owes, after;
+        int r = commands_owed(t, &owes, &before);
 
-        if (commands_owed(t, &owes, &before) < 0)
-                return false;
+        if (r < 0)
+                return error_is_ours(r);
         if (owes == 0)
                 return true;
         (void) poll(NULL, 0, ANSWER_MSEC);
-        return commands_owed(t, &owes, &after) >= 0 && (owes == 0 || after != before);
+        r = commands_owed(t, &owes, &after);
+        if (r < 0)
+                return error_is_ours(r);
+        return owes == 0 || after != before;
 }
 
 /*

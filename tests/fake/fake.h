@@ -81,6 +81,7 @@ struct fake_usb {
         bool shrinks_on_uas; /* shows another size */
         bool stalls_on_uas;  /* hangs at full queue depth */
         bool slow_on_uas;    /* its reads at full depth take a second of real time */
+        bool not_counted;    /* the kernel does not count its commands */
         bool answers_slowly; /* stalls, and still answers a command each tenth of a second */
         bool machine_late;   /* the machine stands still, which looks like a hang: the disk owes no
                                 answer */

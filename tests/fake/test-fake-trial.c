@@ -250,6 +250,43 @@ static void test_taken_back(void **state)
                    "under uas its examination was killed: Operation canceled", HISTORY_ENDED);
 }
 
+static void stalls_uncounted(struct fake_usb *u)
+{
+        u->stalls_on_uas = u->not_counted = true;
+}
+
+/* After the time-out uasd-switch counts its answers twice. If it has no memory for that, it does
+ * not blame the bridge. */
+static void test_answers_not_counted(void **state)
+{
+        static const char slow[] =
+                "under uas this machine was too slow to tell: Connection timed out";
+        static const char stalled[] =
+                "under uas reads at full depth are not answered in time: Connection timed out";
+        struct scene s = scenes[0];
+        unsigned reads = 0;
+        struct result r;
+
+        taken_back(false, stalls_uncounted, (struct fake_hook){0}, "verify", stalled,
+                   HISTORY_DISTRUSTED);
+        s.prepare = stalls;
+        s.bystander = true;
+        scene_make(&s);
+        scene_switch(&s, &r);
+        for (unsigned i = 0; i < fake->n_ops && !streq(fake->ops[i], "trial"); i++)
+                reads += streq(fake->ops[i], "read disk");
+        assert_int_not_equal(reads, 0);
+        scene_remove();
+        for (unsigned nth = reads + 1; nth <= reads + 2; nth++) {
+                struct fake_hook fails = {
+                        .op = "read disk", .nth = nth, .what = HOOK_FAIL, .error = ENOMEM};
+
+                taken_back(false, stalls, fails, "verify", slow, HISTORY_ENDED);
+                fails.error = EIO;
+                taken_back(false, stalls, fails, "verify", stalled, HISTORY_DISTRUSTED);
+        }
+}
+
 static void shrinks(struct fake_usb *u)
 {
         u->shrinks_on_uas = true;
@@ -542,13 +579,21 @@ static void test_pushed_out(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_first_switch), cmocka_unit_test(test_nobody_watches),
-                cmocka_unit_test(test_back),         cmocka_unit_test(test_back_from_trial),
-                cmocka_unit_test(test_known),        cmocka_unit_test(test_taken_back),
-                cmocka_unit_test(test_written),      cmocka_unit_test(test_late),
-                cmocka_unit_test(test_uas_alone),    cmocka_unit_test(test_no_record_no_trial),
-                cmocka_unit_test(test_initramfs),    cmocka_unit_test(test_errors),
-                cmocka_unit_test(test_killed),       cmocka_unit_test(test_killed_on_the_way_back),
+                cmocka_unit_test(test_first_switch),
+                cmocka_unit_test(test_nobody_watches),
+                cmocka_unit_test(test_back),
+                cmocka_unit_test(test_back_from_trial),
+                cmocka_unit_test(test_known),
+                cmocka_unit_test(test_taken_back),
+                cmocka_unit_test(test_answers_not_counted),
+                cmocka_unit_test(test_written),
+                cmocka_unit_test(test_late),
+                cmocka_unit_test(test_uas_alone),
+                cmocka_unit_test(test_no_record_no_trial),
+                cmocka_unit_test(test_initramfs),
+                cmocka_unit_test(test_errors),
+                cmocka_unit_test(test_killed),
+                cmocka_unit_test(test_killed_on_the_way_back),
                 cmocka_unit_test(test_pushed_out),
         };
 

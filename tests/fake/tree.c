@@ -290,6 +290,8 @@ void tree_commands(struct fake_usb *u, unsigned lun)
         uint64_t slow = u->answers_slowly ? fake->clock * 10 / USEC_PER_SEC : 0;
         char scsi[200], text[32];
 
+        if (u->not_counted)
+                return;
         (void) scsi_dir(u, lun, scsi);
         (void) snprintf(text, sizeof(text), "0x%llx\n", (unsigned long long) slow + 31);
         tree_write(text, "%s/iorequest_cnt", scsi);
