@@ -117,7 +117,7 @@ class Stop(Machine):
         self.assertIn('uasd is not running', client.stderr.read())
 
     def test_cannot(self):
-        "Without /sys, without the kernel's events, or next to another uasd, it ends with an error. PID 1 starts it again."
+        "Without /sys, the mount table or the kernel's events, or next to another uasd, it ends with an error. PID 1 starts it again."
         self.warns('another uasd is at work already', 'cannot go on')
         first = self.start_daemon()
         until(lambda: os.path.exists(self.tree.path('run/uasd/private')), 'it is there')
@@ -131,10 +131,16 @@ class Stop(Machine):
         third = self.start([UASD, self.tree.top], stderr=self.said)
         self.assertEqual(third.wait(patience()), 1)
         self.assertIn('cannot go on: Too many open files in system', self.journal())
-        shutil.rmtree(self.tree.path('sys'))
-        fourth = self.start([UASD, self.tree.top], stderr=self.said)
-        self.assertEqual(fourth.wait(patience()), 1)
-        self.assertIn('cannot go on: No such file or directory', self.journal())
+        os.unlink(self.tree.path('no-uevents'))
+        for folder in 'proc/1', 'sys':
+            with self.subTest(folder):
+                self.said.truncate(0)
+                away = self.tree.path('away' + os.path.basename(folder))
+                os.rename(self.tree.path(folder), away)
+                daemon = self.start([UASD, self.tree.top], stderr=self.said)
+                self.assertEqual(daemon.wait(patience()), 1)
+                self.assertIn('cannot go on: No such file or directory', self.journal())
+                os.rename(away, self.tree.path(folder))
 
     def test_no_memory(self):
         "Without memory for an event uasd would miss it. It ends with an error, and PID 1 starts it again."
@@ -169,6 +175,14 @@ class Stop(Machine):
         self.both()
         self.assertEqual(self.call_disk('Switch', 'sa{sv}', 'usb-storage', '0').stdout, 'o "/org/uasd1/job/1"\n')
         self.driver_is('usb-storage')
+
+    def test_no_folder(self):
+        "There is no /run: uasd works all the same."
+        self.warns('cannot open the private socket: Bad file descriptor', 'cannot watch /run/uasd', 'Cannot end the trials',
+                   'the quirks of usb-storage do not keep off uas what is wanted')
+        shutil.rmtree(self.tree.path('run'))
+        self.both()
+        self.assertEqual(self.disk()['driver'], 'uas')
 
     def test_name_is_refused(self):
         "The bus has no policy for uasd: the journal has it, and root still has the private socket."
