@@ -199,6 +199,8 @@ void manager_end(struct manager *m)
         m->ended = true;
         m->env.stopping = true; /* no switch begins; uasd-switch finishes the present ones */
         record_stop(m);
+        if (m->looked)
+                (void) keepoff_review(m, NULL); /* a policy of the last moment */
         kmsg_keep(m);
         trouble_end(m);
         take_end(m); /* the last one: it may wait longer than a supervisor does */

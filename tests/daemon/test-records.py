@@ -243,6 +243,22 @@ class Records(Machine):
         self.fsync_goes_on()
         until(lambda: 'state=distrusted' in self.history(), 'it is on record')
 
+    def test_answered_by_the_stop(self):
+        "When stopped while a client's record is written, uasd still answers the client."
+        told = self.notified()
+        daemon = self.both()
+        self.fsync_hangs()
+        client = self.start_ctl('policy', 'sdz', 'usb-storage')
+        until(self.in_fsync, 'its record is being written')
+        daemon.terminate()
+        while told() != 'STOPPING=1':
+            pass
+        self.fsync_goes_on()
+        self.assertEqual(client.wait(patience()), 0, self.journal())
+        self.assertEqual(daemon.wait(patience()), 0, self.journal())
+        with open(self.tree.path('sys/module/usb_storage/parameters/quirks')) as quirks:
+            self.assertIn('1209:5a5a', quirks.read())
+
 
 if __name__ == '__main__':
     main()

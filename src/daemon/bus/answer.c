@@ -7,6 +7,7 @@
 
 #include "common/sentence.h"
 #include "daemon/bus/error.h"
+#include "daemon/manager.h"
 #include "daemon/queue.h"
 
 /* The message is the call: nothing else has to be kept. */
@@ -56,7 +57,11 @@ void bus_call_return_later(struct manager *m, struct bus_call *c, const char *wa
                                           "s", warning);
         else if (warning)
                 r = sd_bus_message_append(reply, "a{sv}", 0);
-        if (r >= 0)
+        if (r < 0)
+                return;
+        if (m->ended) /* the manager performs no posts any more */
+                reply_send(m, TAKE_PTR(reply));
+        else
                 queue_call(m, reply_send, TAKE_PTR(reply));
 }
 

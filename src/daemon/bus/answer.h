@@ -16,8 +16,8 @@ struct bus_call *bus_call_unref(struct bus_call *c);
 /* The answer: nothing, or a descriptor. */
 void bus_call_return(struct bus_call *c);
 int bus_call_return_fd(struct bus_call *c, int fd);
-/* The same after the present posts. warning: NULL: the answer is nothing. Otherwise it is a{sv},
- * with the member "warning" unless it is empty. */
+/* The same after the present posts, or at once if uasd ends. warning: NULL: the answer is nothing.
+ * Otherwise it is a{sv}, with the member "warning" unless it is empty. */
 void bus_call_return_later(struct manager *m, struct bus_call *c, const char *warning);
 /* An error by its name, or by a negative errno. */
 _printf_(3, 4) void bus_call_fail(struct bus_call *c, const char *error, const char *format, ...);

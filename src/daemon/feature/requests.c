@@ -121,7 +121,7 @@ static const char *task_name(const struct record_task *rec, char ret[static TASK
  * tried again. */
 static void request_recorded(struct manager *m, struct entry *e, const struct record_task *rec)
 {
-        if (rec->id[0]) /* the quirks parameter is updated before the caller gets the answer */
+        if (rec->id[0]) /* the posts update the quirks before the caller gets the answer */
                 keepoff_forget(m, rec->id);
         if (e) {
                 keepoff_schedule(m);
