@@ -140,7 +140,9 @@ class Cancel(Machine):
         self.use(True)
         path = self.switch()
         ends = self.run_is_full(daemon)
-        self.assertIn('File exists', self.ctl('cancel', 'sdz', code=1).stderr)
+        for words, said in ((['cancel', 'sdz'], 'The record in /run/uasd cannot be changed'), (['release', 'sdz'], 'The disk cannot be released'),
+                            (['switch', 'sdz', 'uas'], 'The record in /run/uasd cannot be changed')):
+            self.assertIn(said + ': File exists', self.ctl(*words, code=1).stderr)
         self.assertEqual((self.job()[0], self.job()[1]['State']), (path, 'waiting'))
         self.is_at(state='waiting', target='usb-storage')
         ends()

@@ -257,13 +257,21 @@ static int check_switch(struct call *c)
         return call_refuse(c, &no);
 }
 
+/* uasd records what users ask for in /run. */
+static int call_fail_unkept(struct call *c, int r)
+{
+        bus_call_fail_errno(call_handle(c), r, "The record in /run/uasd cannot be changed: %s",
+                            strerror(-r));
+        return 0;
+}
+
 static int do_switch(struct call *c)
 {
         char job[JOB_PATH_MAX];
         int r = request_switch(c->entry, (enum driver) c->value, c->force);
 
         if (r < 0)
-                return r;
+                return call_fail_unkept(c, r);
         return sd_bus_reply_method_return(c->message, "o", bus_job_path(c->entry, job));
 }
 
@@ -321,20 +329,27 @@ static int call_answer(struct call *c, int r)
                         "%s is being switched, and a switch is not stopped in the middle. A request made "
                         "meanwhile is carried out next.",
                         c->entry->life.disk.facts.interface);
-        if (r < 0)
-                return r;
         bus_call_return_later(c->manager, call_handle(c), NULL);
         return 0;
 }
 
 static int do_release(struct call *c)
 {
-        return call_answer(c, request_release(c->entry));
+        int r = request_release(c->entry);
+
+        if (r >= 0 || r == -EBUSY)
+                return call_answer(c, r);
+        bus_call_fail_errno(call_handle(c), r, "The disk cannot be released: %s", strerror(-r));
+        return 0;
 }
 
 static int do_cancel(struct call *c)
 {
-        return call_answer(c, request_cancel(c->entry));
+        int r = request_cancel(c->entry);
+
+        if (r >= 0 || r == -EBUSY)
+                return call_answer(c, r);
+        return call_fail_unkept(c, r);
 }
 
 static int check_policy(struct call *c)
