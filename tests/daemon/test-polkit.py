@@ -183,6 +183,14 @@ class Polkit(Machine):
         self.told(p, 8)
         self.assertEqual((self.requests(), self.disk()['driver']), ([], 'uas'))
 
+    def test_unknown(self):
+        "The bus does not name the user who asks: refused, for root too."
+        self.tree.write('no-user', '')
+        for uid in ANNA, 0:
+            p = self.ask(uid, 'switch', 'sdz', 'usb-storage')
+            self.assertIn('Cannot find out which user asks: No data available', self.told(p, 8))
+        self.assertEqual((self.requests(), self.disk()['driver']), ([], 'uas'))
+
     def test_agent(self):
         """On a terminal uasctl starts polkit's agent, which asks for the password there. It asks uasd when the agent is ready, or dead,
         and ends the agent at the end, even if that is stopped. If there is no agent, uasctl does without it."""

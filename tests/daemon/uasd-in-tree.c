@@ -349,6 +349,8 @@ int __wrap_sd_bus_message_read(sd_bus_message *m, const char *types, ...)
 
                 if (*uid == geteuid())
                         *uid = 0;
+                if (faccessat(top_fd, "no-user", F_OK, 0) >= 0)
+                        *uid = UINT32_MAX;
                 is_uid = false;
         }
         va_end(again);

@@ -32,7 +32,8 @@ struct question {
         uid_t uid;            /* valid at the end */
         uid_t login;          /* the same, or with sudo the user who logged in */
         bool at_end;          /* polkit has answered */
-        sd_bus_error refused; /* not set: allowed */
+        bool allowed;         /* only by root's user number or polkit's verdict */
+        sd_bus_error refused; /* why not */
 };
 
 static void question_free(struct question *q)
@@ -111,12 +112,14 @@ static int question_on_verdict(sd_bus_message *reply, void *data, sd_bus_error *
         if (r < 0)
                 (void) bus_error_set(&q->refused, SD_BUS_ERROR_FAILED,
                                      "polkit's answer is not understood: %s", strerror(-r));
-        else if (!may && challenge)
+        else if (may)
+                q->allowed = true;
+        else if (challenge)
                 (void) bus_error_set(
                         &q->refused, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
                         "a password is needed, and no agent can ask for it (polkit action %s).",
                         q->action);
-        else if (!may)
+        else
                 (void) bus_error_set(&q->refused, SD_BUS_ERROR_ACCESS_DENIED,
                                      "polkit does not allow it (action %s).", q->action);
         return question_answered(q);
@@ -228,6 +231,7 @@ static int question_take_user(struct question *q, sd_bus_message *reply)
         if (r < 0)
                 return r;
         if (uid == 0) {
+                q->allowed = true;
                 q->login = login_of_root(q->manager, pid);
                 return 0;
         }
@@ -274,8 +278,10 @@ static struct question *polkit_question_find(const struct manager *m, const sd_b
 static int question_answer(const struct question *q, const struct entry *e, uid_t *ret_uid,
                            sd_bus_error *error)
 {
-        if (sd_bus_error_is_set(&q->refused))
-                return sd_bus_error_copy(error, &q->refused);
+        if (!q->allowed) {
+                (void) sd_bus_error_copy(error, &q->refused);
+                return -EACCES;
+        }
         if (e && q->disk[0] &&
             !attachment_id_same(facts_attachment_id(&e->life.disk.facts), q->attachment))
                 return bus_error_set(
