@@ -446,7 +446,7 @@ static bool on_record(void)
  */
 static void bind_does_not_wait(struct fake_usb *u, enum driver d)
 {
-        if (d == DRIVER_UAS && fake->needs_trial && u == &fake->usb[0] && !on_record())
+        if (d == DRIVER_UAS && fake->needs_trial && u == &fake->usb[0] && u->bot && !on_record())
                 fake_break("on uas without a trial on record:", u->interface);
         u->driver = d;
         if (d == DRIVER_UAS && u->bot)

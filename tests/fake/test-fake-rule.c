@@ -535,6 +535,8 @@ static void test_claim_of_the_former_disk(void **state)
         assert_int_equal(fake->usb[0].unbound, 0);
         assert_int_equal(fake->usb[0].driver, DRIVER_UAS);
         assert_null(scene_held());
+        assert_string_equal(fake->broken, "kept its claim through the delete of sda");
+        fake->broken[0] = '\0';
         scene_remove();
 }
 
