@@ -13,6 +13,7 @@
 #include "daemon/feature/trouble.h"
 #include "daemon/rescan.h"
 #include "daemon/work/child.h"
+#include "daemon/work/marks.h"
 #include "daemon/work/records.h"
 #include "daemon/work/strings.h"
 #include "sys/io/statefile.h"
@@ -201,6 +202,7 @@ void manager_end(struct manager *m)
         record_stop(m);
         if (m->looked)
                 (void) keepoff_review(m, NULL); /* a policy of the last moment */
+        marks_end(m);
         kmsg_keep(m);
         trouble_end(m);
         take_end(m); /* the last one: it may wait longer than a supervisor does */

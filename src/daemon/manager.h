@@ -8,6 +8,7 @@
 #include "daemon/queue.h"
 #include "daemon/source/sources.h"
 #include "sys/io/roots.h"
+#include "sys/state/attachment.h"
 
 /*
  * A source, a child that ends and a method of the bus post into one queue (daemon/queue.h), and
@@ -75,7 +76,11 @@ struct entry {
                 char hook[32];        /* it has unmounted the disk; empty: none has */
                 struct later limit;
                 bool tried, late;
-        } take;          /* feature/take-mounts.c */
+        } take; /* feature/take-mounts.c */
+        struct {
+                unsigned late; /* bits of enum attachment_field; 0: all are written */
+                struct attachment_mark to;
+        } marks;         /* work/marks.c */
         unsigned told;   /* feature/event-hooks.c: bits of enum hook_event */
         usec_t users_at; /* feature/users.c: CLOCK_BOOTTIME in usec of the last search by name; 0:
                             it is out of date */

@@ -18,6 +18,7 @@
 #include "daemon/feature/take-mounts.h"
 #include "daemon/feature/trouble.h"
 #include "daemon/feature/users.h"
+#include "daemon/work/marks.h"
 #include "daemon/work/records.h"
 #include "daemon/work/strings.h"
 #include "sys/io/clock.h"
@@ -144,13 +145,13 @@ static void entry_take_disk(struct entry *e, struct usb_disk *d, struct attachme
         struct manager *m = e->manager;
         struct disk *disk = &e->life.disk;
 
-        record_complete(m, &d->facts);
+        record_complete(e, &d->facts);
         if (!disk->facts.interface[0] ||
             disk->facts.driver != d->facts.driver) /* a trial may have begun, or ended */
                 keepoff_schedule(m);
         keepoff_see(e, &d->facts);
         if (m->looked && keepoff_review(m, &d->facts)) /* at the start once for all disks */
-                record_complete(m, &d->facts);
+                record_complete(e, &d->facts);
         trouble_judge(e, &d->facts);
         entry_note_unbound(e, &d->facts);
         disk->facts = d->facts;
@@ -159,7 +160,7 @@ static void entry_take_disk(struct entry *e, struct usb_disk *d, struct attachme
         disk->luns = TAKE_PTR(d->luns);
         disk->n_luns = d->n_luns;
         d->n_luns = 0;
-        if (attachment_read(&m->roots, &disk->facts, ret_mark) >= 0) {
+        if (mark_read(e, &disk->facts, ret_mark) >= 0) {
                 e->life.attempt.tried = ret_mark->tried;
                 e->life.attempt.last = ret_mark->switched_to;
                 e->told = ret_mark->told;

@@ -91,14 +91,19 @@ static void facts_read_trouble(const char *text, struct facts *f)
                 f->trouble_cause = (enum blame) cause;
 }
 
+void facts_take_mark(struct facts *f, const struct attachment_mark *a)
+{
+        f->override_target = a->override_target;
+        f->override_forced = a->override_forced;
+        facts_read_trouble(a->trouble, f);
+}
+
 void facts_recall_attachment(const struct roots *roots, struct facts *f)
 {
         struct attachment_mark a = {};
 
         (void) attachment_read(roots, f, &a);
-        f->override_target = a.override_target;
-        f->override_forced = a.override_forced;
-        facts_read_trouble(a.trouble, f);
+        facts_take_mark(f, &a);
 }
 
 void facts_complete(const struct roots *roots, const struct config *c, struct facts *f)

@@ -13,5 +13,8 @@
 void facts_complete(const struct roots *roots, const struct config *c, struct facts *f);
 /* Fills of these only the override and the trouble under usb-storage. */
 void facts_recall_attachment(const struct roots *roots, struct facts *f);
+/* The same from a mark that has been read (sys/state/attachment.h). */
+struct attachment_mark;
+void facts_take_mark(struct facts *f, const struct attachment_mark *a);
 /* Fills of these only the verdict and the history. */
 void facts_judge(const struct roots *roots, struct facts *f);

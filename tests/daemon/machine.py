@@ -212,6 +212,12 @@ class Machine(unittest.TestCase):
         rests = before[0] and not self.children(daemon) and min(self.timers(daemon), default=seconds) >= seconds
         return rests and slept(daemon.pid) == before
 
+    def run_is_full(self, daemon):
+        """uasd cannot write the mark of the disk. Its next name is taken. Ends that again."""
+        temporary = self.tree.path(f'run/uasd/attachment/.{self.tree.attachment()}.{daemon.pid}')
+        os.makedirs(temporary)
+        return lambda: os.rmdir(temporary)
+
     def fsync_hangs(self):
         """The disk with the records: each fsync of uasd waits for fsync_goes_on()."""
         self.tree.write('at-fsync', '')

@@ -5,7 +5,7 @@
 import json
 import os
 
-from machine import Machine, main, until
+from machine import Machine, main, patience, until
 import privatebus
 
 STAYS = 'The switch to %s was cancelled. The disk stays on %s until a user asks again or plugs it in again.'
@@ -24,6 +24,10 @@ class Cancel(Machine):
         [name] = os.listdir(self.tree.path('run/uasd/attachment'))
         with open(self.tree.path('run/uasd/attachment/' + name)) as f:
             return dict(line.strip().split('=') for line in f)[key]
+
+    def stop(self, daemon):
+        daemon.terminate()
+        self.assertEqual(daemon.wait(patience()), 0)
 
     def anew(self, daemon):
         privatebus.kill(daemon)
@@ -128,12 +132,6 @@ class Cancel(Machine):
         self.assertEqual(self.mark('CANCELLED'), '0')
         self.assertNotIn('cancelled', self.disk()['reason'])
 
-    def run_is_full(self, daemon):
-        """uasd cannot write the mark of the disk. Its next name is taken. Ends that again."""
-        temporary = self.tree.path(f'run/uasd/attachment/.{self.tree.attachment()}.{daemon.pid}')
-        os.makedirs(temporary)
-        return lambda: os.rmdir(temporary)
-
     def test_request_stays_on_record(self):
         "/run is full: the request cannot be removed from the record. It stays in force, and the user learns that."
         daemon = self.both()
@@ -150,19 +148,29 @@ class Cancel(Machine):
         self.assertEqual(self.mark('OVERRIDE'), 'none')
 
     def test_not_on_record(self):
-        "/run is full: a switch that no user requested stays cancelled until uasd ends, also after events of the disk."
-        self.warns('that it was cancelled is known until uasd ends')
+        """/run is full: a switch that no user requested stays cancelled, also after events of the disk. The next uasd knows it if there
+        is room when the first one ends."""
+        self.warns('its mark in /run cannot be changed', 'its mark in /run still says what is no longer true')
         self.hears()
         self.bind('usb-storage')
         self.use(True)
         daemon = self.both()
         self.is_at(state='waiting', target='uas')
-        self.run_is_full(daemon)
+        ends = self.run_is_full(daemon)
         self.ctl('cancel', 'sdz')
         self.tree.write('sys/bus/usb/devices/2-1/speed', '480\n')
         self.look_again()
         until(lambda: self.managed_disks()[0]['SpeedMbps'] == 480, 'it has been read again')
         self.is_settled_on('usb-storage', 'uas')
+        ends()
+        self.stop(daemon)
+        daemon = self.start_on_bus()
+        self.is_settled_on('usb-storage', 'uas')
+        # It is cancelled no more, and there is no room to the end.
+        self.run_is_full(daemon)
+        self.ctl('forget', 'sdz')
+        self.is_at(state='waiting', target='uas')
+        self.stop(daemon)
 
     def test_asked_before_restart(self):
         "A request outlives uasd, and can be cancelled afterwards. Its job ends with the uasd that had it."

@@ -59,6 +59,23 @@ class Config(Machine):
         self.assertEqual((one['state'], one['reason']), (
             'failed', 'uasd has tried usb-storage once since it was plugged in, and does not try again by itself.'))
 
+    def test_forgotten_with_run_full(self):
+        "/run is full when a user wants another try. The next uasd knows that too."
+        self.warns('its mark in /run cannot be changed')
+        self.conf('[uasd]\nQuietSec=0\n[Disk 1209:5a5a]\nPolicy=usb-storage\n')
+        self.tree.write(f'run/uasd/attachment/{self.tree.attachment()}', 'TRIED=1\nSWITCHED_TO=usb-storage\n')
+        daemon = self.both()
+        self.assertEqual(self.disk()['state'], 'failed')
+        ends = self.run_is_full(daemon)
+        self.use(True)
+        self.ctl('forget', 'sdz')
+        self.assertEqual(self.disk()['state'], 'waiting')
+        ends()
+        daemon.terminate()
+        self.assertEqual(daemon.wait(patience()), 0)
+        self.start_on_bus()
+        self.assertEqual(self.disk()['state'], 'waiting')
+
     def complaints(self, said):
         return [line.split(': ', 1)[1] for line in said.splitlines() if 'uasd.conf' in line and '/' in line]
 

@@ -340,6 +340,17 @@ class EventHooks(Machine):
             self.run_event(bad)
         self.assertEqual(self.events(), ['slow-link'])
 
+    def test_told_with_run_full(self):
+        "/run is full: an event that may come again is told again."
+        self.warns('its mark in /run cannot be changed')
+        daemon = self.both()
+        self.rolls_back()
+        self.only('rolled-back')
+        ends = self.run_is_full(daemon)
+        self.rolls_back()
+        self.only('rolled-back', 'rolled-back')
+        ends()
+
     def test_left(self):
         "uasd was killed before it could start the hooks: the next one does that."
         daemon = self.both()

@@ -420,6 +420,30 @@ class Lease(Machine):
         self.driver_is('uas')
         until(lambda: not self.record() and not self.claimed(), 'no lease any more')
 
+    def test_lease_ends_with_run_full(self):
+        "/run is full when the lease ends. Its end is on record with the next change of the disk, or when uasd ends. A new lease counts."
+        self.warns('its mark in /run cannot be changed')
+        daemon = self.both()
+        for then in 'lease', 'switch', 'stop':
+            with self.subTest(then):
+                holder = self.leased()
+                ends = self.run_is_full(daemon)
+                holder.kill()
+                until(lambda: not self.property('Lease') and not self.claimed(), 'no lease any more')
+                self.assertTrue(self.record())
+                ends()
+                if then == 'lease':
+                    holder = self.leased()
+                    self.assertTrue(self.record())
+                    holder.kill()
+                    until(lambda: not self.record() and not self.claimed(), 'no lease any more')
+                elif then == 'switch':
+                    self.ctl('switch', 'sdz', 'usb-storage')
+                else:
+                    daemon.terminate()
+                    self.assertEqual(daemon.wait(patience()), 0)
+                self.assertFalse(self.record())
+
     def test_lease_on_the_bus(self):
         "Also over the system bus: a holder that leaves it ends the lease."
         self.both()

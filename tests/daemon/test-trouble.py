@@ -607,6 +607,33 @@ class Trouble(Machine):
         self.noted(2)
         self.assertEqual(self.disk()['driver'], 'uas')
 
+    # /run is full: a mark that cannot be written yet counts all the same, also when the disk is read again.
+
+    def test_override_with_run_full(self):
+        "It is on trial, because a user wants uas. It fails, and goes back."
+        self.warns('DISTRUSTED', 'its mark in /run cannot be changed')
+        self.tree.write('run/uasd/attachment/' + self.tree.attachment(), 'OVERRIDE=uas\n')
+        self.tree.write('etc/uasd/history', 'generation=1\n1209:5a5a:S1@0000:00:14.0/ss/1=state=trial firmware=0214 '
+                        f'kernel=6.1.0-test boot={BOOT} date=- reason=-\n')
+        ends = self.run_is_full(self.both())
+        self.says(1, 0, 'sd 3:0:0:0: Device offlined - not ready after error recovery')
+        self.driver_is('usb-storage')
+        self.assertEqual(self.disk()['reason_id'], 'distrusted')
+        ends()
+
+    def test_diagnosed_with_run_full(self):
+        "It fails under usb-storage: that is the reason, also when it has been read again. A user wants uas all the same."
+        self.warns('NOT_UAS', 'its mark in /run cannot be changed')
+        daemon = self.both()
+        self.ctl('policy', 'sdz', 'usb-storage')
+        self.driver_is('usb-storage')
+        ends = self.run_is_full(daemon)
+        self.fails_on_storage(1, 100)
+        until(lambda: self.disk()['reason_id'] == 'not-uas', 'it is the reason')
+        self.ctl('policy', 'sdz', 'uas')
+        self.driver_is('uas')
+        ends()
+
 
 if __name__ == '__main__':
     main()

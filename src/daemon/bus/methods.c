@@ -162,10 +162,8 @@ static int call_find(struct call *c)
  */
 static void facts_now(const struct entry *e, struct facts *ret)
 {
-        struct manager *m = e->manager;
-
         *ret = e->life.disk.facts;
-        record_complete(m, ret);
+        record_complete(e, ret);
 }
 
 static int call_refuse_stopping(const struct call *c)

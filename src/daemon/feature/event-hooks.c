@@ -13,6 +13,7 @@
 #include "core/disk-words.h"
 #include "daemon/work/child.h"
 #include "daemon/work/hooks.h"
+#include "daemon/work/marks.h"
 #include "sys/io/clock.h"
 #include "sys/io/pid1.h"
 #include "sys/io/statefile.h"
@@ -166,8 +167,7 @@ static void event_tell(struct entry *e, enum hook_event event, const char *text,
         int r;
 
         e->told |= 1U << event;
-        (void) attachment_change(&m->roots, &e->life.disk.facts, MARK_TOLD,
-                                 &(struct attachment_mark){.told = e->told});
+        mark_keep(e, MARK_TOLD, &(struct attachment_mark){.told = e->told});
         r = event_file_write(e, hook_events[event].word, text, from, to);
         if (r < 0) {
                 log_warning("%s: cannot write down an event for the hooks: %s",

@@ -10,6 +10,7 @@
 #include "daemon/feature/switches.h"
 #include "daemon/loop.h"
 #include "daemon/work/child.h"
+#include "daemon/work/marks.h"
 #include "sys/io/sysfs.h"
 #include "sys/state/attachment.h"
 
@@ -133,16 +134,9 @@ void lease_free(struct entry *e)
         free(l);
 }
 
-/* restore: DRIVER_NONE ends the record of the lease. */
-static int lease_record(const struct entry *e, enum driver restore)
-{
-        return attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_LEASE,
-                                 &(struct attachment_mark){.lease = restore});
-}
-
 static void lease_forget(struct entry *e)
 {
-        (void) lease_record(e, DRIVER_NONE);
+        mark_keep(e, MARK_LEASE, &(struct attachment_mark){.lease = DRIVER_NONE});
         lease_free(e);
         e->life.disk.lease[0] = '\0';
         bus_disk_changed(e);
@@ -191,7 +185,7 @@ static int lease_grant(struct entry *e)
 {
         struct disk_lease *l = e->lease;
         _cleanup_close_ int its_end = -1;
-        int r = lease_record(e, l->restore);
+        int r = mark_set(e, MARK_LEASE, &(struct attachment_mark){.lease = l->restore});
 
         if (r < 0)
                 return r;

@@ -9,6 +9,7 @@
 #include "daemon/feature/lease.h"
 #include "daemon/feature/report.h"
 #include "daemon/feature/trouble.h"
+#include "daemon/work/marks.h"
 #include "daemon/work/records.h"
 #include "sys/io/clock.h"
 #include "sys/state/attachment.h"
@@ -17,22 +18,17 @@
 /* Requests of users: first recorded, so that they outlive this process, then passed to the machine.
  */
 
+#define OVERRIDE_MARK(target, force)                                                               \
+        ((struct attachment_mark){.override_target = (target), .override_forced = (force)})
+
 static int request_mark_override(struct entry *e, enum driver target, bool force)
 {
-        return attachment_change(
-                &e->manager->roots, &e->life.disk.facts, MARK_OVERRIDE,
-                &(struct attachment_mark){.override_target = target, .override_forced = force});
+        return mark_set(e, MARK_OVERRIDE, &OVERRIDE_MARK(target, force));
 }
 
-void request_keep_cancelled(const struct entry *e)
+void request_keep_cancelled(struct entry *e)
 {
-        const struct facts *f = &e->life.disk.facts;
-        int r = attachment_change(&e->manager->roots, f, MARK_CANCELLED,
-                                  &(struct attachment_mark){.cancelled = e->life.cancelled});
-
-        if (r < 0)
-                log_warning("%s: that it was cancelled is known until uasd ends: %s", f->interface,
-                            strerror(-r));
+        mark_keep(e, MARK_CANCELLED, &(struct attachment_mark){.cancelled = e->life.cancelled});
 }
 
 static int request_override(struct entry *e, enum driver target, bool force)
@@ -196,8 +192,7 @@ int request_forget(struct manager *m, struct entry *e, const char *id, struct bu
         struct record_task rec = task_of(e, id, RECORD_FORGET, request_forgotten, call);
 
         if (e) {
-                (void) attachment_change(&m->roots, &e->life.disk.facts, MARK_TRIED,
-                                         &(struct attachment_mark){.tried = false});
+                mark_keep(e, MARK_TRIED, &(struct attachment_mark){.tried = false});
                 e->life.attempt.tried = false;
         }
         return record_add(m, e, &rec);
@@ -371,8 +366,10 @@ void request_settle(struct entry *e)
                 bus_request_changed(e);
                 return;
         }
-        if (end.undo)
-                (void) request_override(e, e->request.overridden, e->request.overridden_forced);
+        if (end.undo &&
+            request_override(e, e->request.overridden, e->request.overridden_forced) < 0)
+                mark_keep(e, MARK_OVERRIDE,
+                          &OVERRIDE_MARK(e->request.overridden, e->request.overridden_forced));
         bus_request_done(e, end.code, end.step, end.text);
 }
 

@@ -27,4 +27,4 @@ int request_release(struct entry *e);
 /* Called after every step of the machine: ends the request if it has finished. */
 void request_settle(struct entry *e);
 /* Records that it was cancelled, so that this outlives the process. */
-void request_keep_cancelled(const struct entry *e);
+void request_keep_cancelled(struct entry *e);

@@ -15,6 +15,7 @@
 #include "daemon/feature/report.h"
 #include "daemon/feature/trouble.h"
 #include "daemon/work/child.h"
+#include "daemon/work/marks.h"
 #include "sys/state/attachment.h"
 #include "sys/state/switch-record.h"
 
@@ -95,8 +96,7 @@ static void switch_mark_unreported(struct entry *e, bool untold)
 {
         const struct attachment_mark mark = {.untold = untold, .told = e->told};
 
-        (void) attachment_change(&e->manager->roots, &e->life.disk.facts, MARK_UNTOLD | MARK_TOLD,
-                                 &mark);
+        mark_keep(e, MARK_UNTOLD | MARK_TOLD, &mark);
 }
 
 void switch_run_reported(struct entry *e)

@@ -5,6 +5,7 @@
 #include "daemon/feature/event-hooks.h"
 #include "daemon/feature/keepoff.h"
 #include "daemon/feature/report.h"
+#include "daemon/work/marks.h"
 #include "daemon/work/records.h"
 #include "sys/block/counts.h"
 #include "sys/io/clock.h"
@@ -43,8 +44,8 @@ void trouble_begin(struct entry *e, enum driver d)
 
 void trouble_forget(struct entry *e)
 {
-        (void) attachment_change(
-                &e->manager->roots, &e->life.disk.facts, MARK_TROUBLE | MARK_TOLD,
+        mark_keep(
+                e, MARK_TROUBLE | MARK_TOLD,
                 &(struct attachment_mark){.trouble = "", .told = event_hooks_again(e, DRIVER_UAS)});
         e->life.disk.facts.trouble = NULL;
 }
@@ -87,9 +88,9 @@ static void trouble_distrust(struct entry *e, const struct finding *finding)
                 trouble_remember(m, e, &rec, r);
         /* A user asked for uas, and it is on trial: an error still leads back. */
         if (f->trial_open)
-                (void) attachment_drop_override(&m->roots, f, DRIVER_UAS);
+                mark_drop_override(e, DRIVER_UAS);
         /* Reported together with the decision. */
-        record_complete(m, f);
+        record_complete(e, f);
         trouble_judge(e, f);
         decide(f, &e->life.disk.decision);
         report_distrust(e, reason);
@@ -139,7 +140,7 @@ static void trouble_diagnose(struct entry *e, const struct finding *finding)
         f->trouble = finding->what;
         (void) snprintf(mark.trouble, sizeof(mark.trouble), "%s %s",
                         blame_to_string(f->trouble_cause), f->trouble);
-        (void) attachment_change(&m->roots, f, MARK_TROUBLE, &mark);
+        mark_keep(e, MARK_TROUBLE, &mark);
         report_diagnosis(e);
         queue_rescan(m, f->interface);
 }

@@ -8,6 +8,7 @@
 #include "common/util.h"
 #include "daemon/feature/keepoff.h"
 #include "daemon/work/child.h"
+#include "daemon/work/marks.h"
 #include "sys/facts.h"
 #include "sys/io/clock.h"
 #include "sys/state/history.h"
@@ -214,10 +215,15 @@ void record_judge(const struct manager *m, struct facts *f)
                 history_judge_here(&m->roots, record_read(m, f, &h) > 0 ? &h : NULL, f);
 }
 
-void record_complete(const struct manager *m, struct facts *f)
+void record_complete(const struct entry *e, struct facts *f)
 {
+        const struct manager *m = e->manager;
+        struct attachment_mark a = {};
+
         facts_complete(&m->roots, &m->config, f);
         facts_complete_hwdb(&m->roots, f);
+        if (e->marks.late && mark_read(e, f, &a) >= 0)
+                facts_take_mark(f, &a);
 }
 
 void record_stop(struct manager *m)

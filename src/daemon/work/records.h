@@ -43,6 +43,6 @@ bool record_pending(const struct manager *m, const struct facts *f);
 int record_read(const struct manager *m, const struct facts *f, struct history *ret);
 void record_judge(const struct manager *m, struct facts *f);
 /* As facts_complete() and facts_complete_hwdb(): before udev has a record, the hwdb is asked. */
-void record_complete(const struct manager *m, struct facts *f);
+void record_complete(const struct entry *e, struct facts *f);
 /* Waits some seconds for unwritten records. */
 void record_stop(struct manager *m);

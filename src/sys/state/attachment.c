@@ -110,9 +110,8 @@ static int attachment_lock(const struct roots *roots)
         return state_lock(roots->run, RUN_ATTACHMENT_LOCK, awake_in(LOCK_BUDGET));
 }
 
-/* Returns true if one of the fields has changed. */
-static bool mark_take_fields(struct attachment_mark *m, unsigned fields,
-                             const struct attachment_mark *to)
+bool attachment_mark_take(struct attachment_mark *m, unsigned fields,
+                          const struct attachment_mark *to)
 {
         bool changed = false;
 
@@ -143,7 +142,7 @@ int attachment_change(const struct roots *roots, const struct facts *f, unsigned
                 changed = !m.early;
                 m.early = true;
         } else
-                changed = mark_take_fields(&m, fields, to);
+                changed = attachment_mark_take(&m, fields, to);
         if (!changed)
                 return 0; /* a device that has gone gets no mark */
         return attachment_write(roots, f, &m);
@@ -157,7 +156,7 @@ int attachment_drop_override(const struct roots *roots, const struct facts *f, e
 
         if (r < 0 || m.override_target != target)
                 return r;
-        (void) mark_take_fields(&m, MARK_OVERRIDE, &(struct attachment_mark){});
+        (void) attachment_mark_take(&m, MARK_OVERRIDE, &(struct attachment_mark){});
         return attachment_write(roots, f, &m);
 }
 

@@ -81,6 +81,9 @@ enum attachment_field {
 };
 int attachment_change(const struct roots *roots, const struct facts *f, unsigned fields,
                       const struct attachment_mark *to);
+/* Copies these fields. Returns true if one of them has changed. */
+bool attachment_mark_take(struct attachment_mark *m, unsigned fields,
+                          const struct attachment_mark *to);
 /* Ends the override if it is for `target`; one for the other driver stays. */
 int attachment_drop_override(const struct roots *roots, const struct facts *f, enum driver target);
 
