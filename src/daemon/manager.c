@@ -203,6 +203,7 @@ void manager_end(struct manager *m)
         if (m->looked)
                 (void) keepoff_review(m, NULL); /* a policy of the last moment */
         marks_end(m);
+        switch_eject_stop(m);
         kmsg_keep(m);
         trouble_end(m);
         take_end(m); /* the last one: it may wait longer than a supervisor does */

@@ -238,10 +238,28 @@ class Records(Machine):
         self.fails_on_uas()
         until(self.in_fsync, 'its record is being written')
         self.driver_is('usb-storage')
+        policy = self.start_ctl('policy', 'sdz', 'uas', stderr=subprocess.PIPE)
+        until(lambda: 'wants: policy uas' in self.journal(), 'uasd has the request')
         daemon.terminate()
         self.assertEqual(daemon.wait(patience()), 0, self.journal())
+        self.assertIn('uasd ends, and has not written this', policy.communicate()[1])
+        self.assertEqual(policy.returncode, 1)
         self.fsync_goes_on()
         until(lambda: 'state=distrusted' in self.history(), 'it is on record')
+
+    def test_stopped_in_a_request(self):
+        "When stopped while the record of a client hangs, uasd says so. The record is still written."
+        self.warns('not everything that was to be kept is written yet')
+        daemon = self.both()
+        self.fsync_hangs()
+        policy = self.start_ctl('policy', 'sdz', 'usb-storage', stderr=subprocess.PIPE)
+        until(self.in_fsync, 'its record is being written')
+        daemon.terminate()
+        self.assertEqual(daemon.wait(patience()), 0, self.journal())
+        self.assertIn('uasd ends while this is being written', policy.communicate()[1])
+        self.assertEqual(policy.returncode, 1)
+        self.fsync_goes_on()
+        until(lambda: os.path.exists(self.tree.path('etc/uasd/policy')), 'it is on record')
 
     def test_answered_by_the_stop(self):
         "When stopped while a client's record is written, uasd still answers the client."

@@ -371,6 +371,19 @@ class Requests(Machine):
         self.assertIn('in use', self.ctl('eject', 'sdz', code=6).stderr)
         self.assertEqual(self.calls(), 2)
 
+    def test_stopped_while_it_ejects(self):
+        "uasd ends before uasd-switch: the client learns that."
+        daemon = self.both()
+        self.plays_switch('while test -e "$TREE/at-sync"; do sleep 0.05; done')
+        self.tree.write('at-sync', '')
+        client = self.start_ctl('eject', 'sdz', stderr=subprocess.PIPE)
+        until(lambda: os.path.exists(self.tree.path('calls')), 'it runs')
+        daemon.terminate()
+        self.assertEqual(daemon.wait(patience()), 0, self.journal())
+        self.assertIn('uasd ends while 2-1:1.0 is being ejected, which goes on. It may be unplugged when', client.communicate()[1])
+        self.assertEqual(client.returncode, 1)
+        os.unlink(self.tree.path('at-sync'))
+
     def test_no_file_for_its_end(self):
         "uasd has no descriptor left that would report the end of uasd-switch: it reports a failure, so uasd-switch does not go on."
         daemon = self.both()
@@ -390,8 +403,10 @@ class Requests(Machine):
         self.look_again()
 
     def test_undone(self):
-        "The administrator takes the right from the disk while the request waits: it is refused, and the one before is in force."
-        self.both()
+        """The administrator takes the right from the disk while the request waits: it is refused, and the one before is in force, also
+        if /run is full at that moment."""
+        self.warns('its mark in /run cannot be changed')
+        daemon = self.both()
         self.ctl('switch', 'sdz', 'usb-storage', '--force')
         self.assertEqual((self.mark('OVERRIDE'), self.mark('OVERRIDE_FORCED')), ('usb-storage', '1'))
         self.use(True)
@@ -406,6 +421,18 @@ class Requests(Machine):
         self.unauthorized(False)
         until(lambda: self.disk()['state'] == 'settled', 'it stays')
         self.assertEqual((self.disk()['driver'], self.disk()['target']), ('usb-storage', 'usb-storage'))
+        self.switch('uas')
+        until(lambda: self.disk()['state'] == 'waiting', 'it waits')
+        ends = self.run_is_full(daemon)
+        self.unauthorized(True)
+        until(lambda: not self.job()[0], 'it is refused')
+        self.unauthorized(False)
+        until(lambda: self.disk()['state'] == 'settled', 'it stays')
+        self.assertEqual((self.disk()['driver'], self.disk()['target']), ('usb-storage', 'usb-storage'))
+        ends()
+        daemon.terminate()
+        self.assertEqual(daemon.wait(patience()), 0)
+        self.assertEqual((self.mark('OVERRIDE'), self.mark('OVERRIDE_FORCED')), ('usb-storage', '1'))
 
     def test_forced_once(self):
         "A repeated request keeps its force. One for the other driver has its own."

@@ -344,6 +344,15 @@ static void eject_on_end(void *data, const struct child_end *end)
         queue_rescan(run->manager, run->interface);
 }
 
+void switch_eject_stop(struct manager *m)
+{
+        for (const struct eject *run = LIST_FIRST(&m->ejects); run; run = LIST_NEXT(run, link))
+                bus_call_fail(run->call, UASD_BUS_ERROR_STOPPING,
+                              "uasd ends while %s is being ejected, which goes on. It may be "
+                              "unplugged when uasctl list does not show it any more.",
+                              run->interface);
+}
+
 bool switch_ejects(const struct entry *e)
 {
         const struct eject *run;

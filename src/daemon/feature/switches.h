@@ -15,6 +15,8 @@ void switch_adopt(struct entry *e, bool untold);
 bool switch_foreign_runs(struct entry *e);
 /* Starts uasd-switch --eject. Its end answers the call. Returns 0 or -errno. */
 int switch_eject(struct entry *e, struct bus_call *call);
+/* uasd ends before them: their callers get an answer. */
+void switch_eject_stop(struct manager *m);
 /* Returns true until that end: one at a time, since a user may need no password for it. */
 bool switch_ejects(const struct entry *e);
 /* Called when the end of its switch is in the journal. */

@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 
 #include "common/log.h"
+#include "common/names.h"
 #include "common/util.h"
 #include "daemon/feature/keepoff.h"
 #include "daemon/work/child.h"
@@ -226,6 +227,21 @@ void record_complete(const struct entry *e, struct facts *f)
                 facts_take_mark(f, &a);
 }
 
+/* uasd does not wait for these any longer. The child goes on with the first one. */
+static void record_give_up(struct manager *m)
+{
+        log_warning("not everything that was to be kept is written yet: a disk does not answer");
+        if (m->records->call)
+                bus_call_fail(m->records->call, UASD_BUS_ERROR_STOPPING,
+                              "uasd ends while this is being written: the disk with the record "
+                              "does not answer.");
+        for (const struct record_task *rec = m->records->next; rec; rec = rec->next)
+                if (rec->call)
+                        bus_call_fail(rec->call, UASD_BUS_ERROR_STOPPING,
+                                      "uasd ends, and has not written this: the disk with the "
+                                      "record does not answer.");
+}
+
 void record_stop(struct manager *m)
 {
         usec_t deadline = now_monotonic() + STOP_USEC;
@@ -234,6 +250,5 @@ void record_stop(struct manager *m)
         while (m->recorder && child_wait(m->recorder, deadline))
                 ;
         if (m->records)
-                log_warning(
-                        "not everything that was to be kept is written yet: a disk does not answer");
+                record_give_up(m);
 }
