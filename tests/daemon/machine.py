@@ -66,6 +66,10 @@ exit 1
 """
 
 
+# sd-event lets a timer end so many seconds late: several may end with one wake-up.
+TIMER_LATE = 0.25
+
+
 def timers(fdinfo):
     """Seconds until a timer descriptor ends; none if it is no such descriptor, or not armed."""
     try:
