@@ -190,6 +190,8 @@ class Take(Machine):
         self.play(SWITCH.replace('\n', "\ntrap '' PIPE\n", 1))  # as uasd-switch, it goes on without uasd
         daemon = self.both()
         until(lambda: self.disk()['state'] == 'switching', 'it is being switched')
+        until(lambda: len(self.children(daemon)) == 1, 'uasd waits only for uasd-switch')
+        self.assertFalse(os.path.ismount(self.at))
         self.assertEqual(self.mark(), ['TAKEN_BY=works'])
         daemon.send_signal(signal.SIGKILL)
         daemon.wait()
